@@ -70,15 +70,15 @@ def _in_child(train: Callable[[dict[str, Any]], Any], run_id: str, order: dict[s
         os.close(reading)
         os.environ["UNDERFED_RUN_ID"] = run_id
         try:
-            told = train(order)
+            result = train(order)
             underfed.finish()
-            with os.fdopen(writing, "w") as told_here:
-                json.dump(told, told_here)
+            with os.fdopen(writing, "w") as output:
+                json.dump(result, output)
         except BaseException:
             traceback.print_exc()
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told_there:
-        text = told_there.read()
+    with os.fdopen(reading) as output:
+        text = output.read()
     os.waitpid(child, 0)
     return json.loads(text) if text else None

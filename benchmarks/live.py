@@ -46,15 +46,15 @@ def main(argv: Sequence[str] = ()) -> None:
         post(address, made, BEFORE)
         page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         print(f"{'share of one core':<34}{'its thread':>12}{'the browser':>13}")
-        for path, told in ((f"/runs/{RUN}", "main canvas"), ("/", "main tbody tr")):
+        for path, element in ((f"/runs/{RUN}", "main canvas"), ("/", "main tbody tr")):
             page.goto(address + path)
-            page.locator(told).first.wait_for()
+            page.locator(element).first.wait_for()
             page.wait_for_timeout(SETTLE_MS)
             name = "the run" if path != "/" else "the list"
-            tell(f"{name}, no news", browser, page, seconds, address, iter(()))
-            tell(f"{name}, a window a second", browser, page, seconds, address, made)
+            report(f"{name}, no window", browser, page, seconds, address, iter(()))
+            report(f"{name}, a window a second", browser, page, seconds, address, made)
         page.evaluate(HIDE)
-        tell("a hidden tab, a window a second", browser, page, seconds, address, made)
+        report("a hidden tab, a window a second", browser, page, seconds, address, made)
 
 
 def post(address: str, made: Iterator[dict[str, Any]], count: int) -> None:
@@ -62,7 +62,7 @@ def post(address: str, made: Iterator[dict[str, Any]], count: int) -> None:
         send(address, window)
 
 
-def tell(name: str, browser: Browser, page: Page, seconds: int, address: str, made: Iterator[dict[str, Any]]) -> None:
+def report(name: str, browser: Browser, page: Page, seconds: int, address: str, made: Iterator[dict[str, Any]]) -> None:
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
     whole = browser.new_browser_cdp_session()

@@ -64,20 +64,24 @@ def measure(page: Page, times: int) -> None:
     page.locator(ROW).first.wait_for()
     everything(page)
     box = "input[type=search]"
-    told(page, "a letter, to its frame", times, lambda index: (box, f"resnet{index}", ""))
+    print_row(page, "a letter, to its frame", times, lambda index: (box, f"resnet{index}", ""))
     clear(page)
-    told(page, "a search, found", times, lambda index: (box, f"id:run-0012{index}", first(f"='/runs/run-0012{index}'")))
+    print_row(
+        page, "a search, found", times, lambda index: (box, f"id:run-0012{index}", first(f"='/runs/run-0012{index}'"))
+    )
     clear(page)
     everything(page)
-    told(page, "sorted", times, lambda index: (head(index), "click", another_first(page)))
+    print_row(page, "sorted", times, lambda index: (head(index), "click", another_first(page)))
     everything(page)
-    told(page, "one run chosen", times, lambda index: (f"tbody tr:nth-child({index + 2}) input", "click", ".selection"))
-    told(page, "all chosen", 1, lambda _: ("thead input", "click", ".selection"))
-    told(page, "none chosen", 1, lambda _: (".selection .plain", "click", ""))
-    told(page, "back from another page", times, lambda _: back(page))
+    print_row(
+        page, "one run chosen", times, lambda index: (f"tbody tr:nth-child({index + 2}) input", "click", ".selection")
+    )
+    print_row(page, "all chosen", 1, lambda _: ("thead input", "click", ".selection"))
+    print_row(page, "none chosen", 1, lambda _: (".selection .plain", "click", ""))
+    print_row(page, "back from another page", times, lambda _: back(page))
 
 
-def told(page: Page, name: str, times: int, step: Callable[[int], tuple[str, str, str]]) -> None:
+def print_row(page: Page, name: str, times: int, step: Callable[[int], tuple[str, str, str]]) -> None:
     took = [page.evaluate(UNTIL_SHOWN, list(step(index))) for index in range(times)]
     print(f"{name:<34}{statistics.median(took):11.0f}{max(took):10.0f}", flush=True)
 

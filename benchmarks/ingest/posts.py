@@ -19,7 +19,7 @@ class Connection:
         self._reader, self._writer = reader, writer
 
     async def post(self, request: bytes) -> float:
-        """Seconds until it was taken, as an agent that is told to come later does.
+        """Seconds until it was taken, as an agent that is asked to come later does.
 
         Raises:
             RuntimeError: it was refused for good.

@@ -19,10 +19,10 @@ REPORTED_AT = (10**5, 10**6, *range(2 * 10**6, STEPS + 1, 2 * 10**6))
 def train(steps: int) -> None:
     """Print a line at each of ``REPORTED_AT``."""
     started = time.monotonic()
-    told = set(REPORTED_AT)
+    reported_at = set(REPORTED_AT)
     loader: DataLoader[int] = DataLoader(range(steps), batch_size=None)  # type: ignore[arg-type]
     for step, _ in enumerate(underfed.watch(loader, name="train"), 1):
-        if step in told:
+        if step in reported_at:
             took = time.monotonic() - started
             print(json.dumps({"steps": step, "seconds": took, "bytes": resident_bytes()}), flush=True)
 
@@ -40,11 +40,11 @@ def main() -> None:
         collector = place.collector()
         assert job.stdout is not None
         for line in job.stdout:
-            told = json.loads(line)
+            report = json.loads(line)
             collector_bytes = collector.memory_info().rss
             place.service.windows.clear()
             print(
-                f"{told['steps']:12,}{told['seconds']:9.0f}{told['bytes'] / 2**20:13.1f}"
+                f"{report['steps']:12,}{report['seconds']:9.0f}{report['bytes'] / 2**20:13.1f}"
                 f"{collector_bytes / 2**20:15.1f}  {load()}",
                 flush=True,
             )

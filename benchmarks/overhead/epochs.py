@@ -210,7 +210,7 @@ def main(rounds: int) -> None:
     for name in CASES:
         with bench() as place:
             result = read(place.run("-m", __name__, name, str(rounds)))
-            says = place.told_us()
+            says = place.reported_us()
         wall, cpu = result.more_us.values()
         print(
             f"{name:44}{result.bare_us:9.2f}  {wall!s:<26}{cpu!s:<26}{'' if says is None else f'{says:6.2f}':>6}"

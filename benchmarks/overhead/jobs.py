@@ -69,13 +69,13 @@ class Bench:
         result: dict[str, Any] = json.loads(output.splitlines()[-1])
         return result
 
-    def told_us(self) -> float | None:
+    def reported_us(self) -> float | None:
         """``overhead_us`` of the run, over its steps; without the first window, in which each step is sampled."""
         wait_until(self.service.ends, "the run's end arrives", 60.0)
         windows = self.service.windows[1:]
         counts = [sum(len(steps["step_us"]) for steps in window.get("steps", [])) for window in windows]
-        told = [(window.get("overhead_us"), count) for window, count in zip(windows, counts, strict=True) if count]
-        known = [(value, count) for value, count in told if value is not None]
+        reported = [(window.get("overhead_us"), count) for window, count in zip(windows, counts, strict=True) if count]
+        known = [(value, count) for value, count in reported if value is not None]
         return statistics.fmean(*zip(*known, strict=True)) if known else None
 
     def collector(self) -> psutil.Process:

@@ -81,7 +81,7 @@ def main(steps: int) -> None:
             with bench() as place:
                 count = steps if variant == "underfed" else steps // PEER_SHARE
                 result = read(place.run("-m", __name__, name, variant, str(count)))
-                says = place.told_us() if variant == "underfed" else None
+                says = place.reported_us() if variant == "underfed" else None
             print_row(name, variant, result, says)
 
 

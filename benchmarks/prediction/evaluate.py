@@ -180,11 +180,11 @@ def write_residuals(figures: Iterable[Figure], made_of: str, path: Path) -> None
 
 def tables_of_others(pipelines: Iterable[str], directory: Path) -> Mapping[str, Path]:
     """For each pipeline the table without it: so its intervals are as those of a job that nobody measured."""
-    told = json.loads(residuals.TABLE.read_text())
+    table = json.loads(residuals.TABLE.read_text())
     tables = {pipeline: directory / f"{pipeline}.json" for pipeline in pipelines}
     for pipeline, path in tables.items():
-        others = [row for row in told["residuals"] if row["pipeline"] != pipeline]
-        path.write_text(json.dumps({**told, "residuals": others}))
+        others = [row for row in table["residuals"] if row["pipeline"] != pipeline]
+        path.write_text(json.dumps({**table, "residuals": others}))
     return tables
 
 

@@ -83,8 +83,8 @@ def _work_s(directory: Path) -> str:
 
 def read(directory: Path) -> Iterator[Measured]:
     for path in sorted(directory.glob("*.run.json.gz")):
-        told = json.loads(gzip.decompress(path.read_bytes()))
-        yield Measured(**{**told, "setting": Setting(**told["setting"])})
+        stored = json.loads(gzip.decompress(path.read_bytes()))
+        yield Measured(**{**stored, "setting": Setting(**stored["setting"])})
 
 
 def _measure_one(jobs: ForkedJobs, service: Service, path: Path, pipeline: str, setting: Setting, repeat: int) -> None:

@@ -78,8 +78,8 @@ def print_answers(stores: Stores, times: int) -> None:
 def _print(name: str, figures: Sequence[float], most: int | None) -> None:
     columns = [f"{figure:.1f}" for figure in figures] + [""] * (5 - len(figures))
     widths = (11, 9, 9, 9, 9)
-    told = "".join(f"{column:>{width}}" for column, width in zip(columns, widths, strict=True))
-    print(f"{name:<42}{told}{'' if most is None else most:>9}", flush=True)
+    row = "".join(f"{column:>{width}}" for column, width in zip(columns, widths, strict=True))
+    print(f"{name:<42}{row}{'' if most is None else most:>9}", flush=True)
 
 
 def _measured(

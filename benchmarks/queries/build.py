@@ -40,7 +40,7 @@ class Shape:
     has_batches: bool = False
 
 
-def build_run(store: Store, shape: Shape, tell: Callable[[str], None]) -> None:
+def build_run(store: Store, shape: Shape, say: Callable[[str], None]) -> None:
     """Also its samples of process and host, once a second; ended."""
     for rank in range(shape.ranks):
         key = StreamKey(shape.run_id, rank, 1)
@@ -51,7 +51,7 @@ def build_run(store: Store, shape: Shape, tell: Callable[[str], None]) -> None:
             part = chunks[first : first + CHUNKS_A_WRITE]
             made = [_lanes(figures, begin, rows, shape) for begin, rows in part]
             store.write(partial(_lay_down, key, made))
-        tell(f"{shape.run_id}: rank {rank} of {shape.ranks}")
+        say(f"{shape.run_id}: rank {rank} of {shape.ranks}")
 
 
 def _starts(steps: int) -> Iterator[tuple[int, int]]:

@@ -42,12 +42,12 @@ def build(database: Path, shapes: list[Shape]) -> None:
     partial = database.with_suffix(".partial")
     store = Store(f"sqlite:///{partial}")
     for shape in shapes:
-        build_run(store, shape, _tell)
+        build_run(store, shape, _say)
     store.close()
     partial.rename(database)
     steps = sum(shape.ranks * shape.steps for shape in shapes)
-    _tell(f"{database.name}: {steps:,} steps in {time.monotonic() - began:,.0f} s\n")
+    _say(f"{database.name}: {steps:,} steps in {time.monotonic() - began:,.0f} s\n")
 
 
-def _tell(what: str) -> None:
+def _say(what: str) -> None:
     print(f"\r{what:<60}", end="", file=sys.stderr, flush=True)

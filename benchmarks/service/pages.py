@@ -64,8 +64,8 @@ def asking(port: int, run_id: str, apart_s: float, *, first_s: float = 0.0) -> I
     asked, since there is no run yet.
     """
     took: Took = {}
-    told = [str(each) for each in (port, run_id, first_s, apart_s)]
-    command = [sys.executable, "-m", "benchmarks.service.pages", *told]
+    arguments = [str(each) for each in (port, run_id, first_s, apart_s)]
+    command = [sys.executable, "-m", "benchmarks.service.pages", *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean_environment()
     ) as process:

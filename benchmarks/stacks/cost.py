@@ -2,7 +2,7 @@
 
 In a worker, and with ``--profile`` in the training process, which there loads itself and does as much again in each
 step. Each turn is a third of a second and is compared with the one before it that was left alone, so nothing else
-differs. Time on a CPU is of the thread that is looked at; what the looking thread takes is told beside it.
+differs. Time on a CPU is of the thread that is looked at; what the looking thread takes is printed beside it.
 """
 
 from __future__ import annotations
@@ -126,10 +126,10 @@ def main() -> None:
             sent = [each for window in place.service.windows for each in window.get("stacks", [])]
         figures = {kind: [mean_of(ratios) for ratios in result["ratios"][kind]] for kind in KINDS[1:]}
         for kind, both in figures.items():
-            print(f"{name:<22}{kind:<18}{''.join(f'{_told(*each):>28}' for each in both)}")
+            print(f"{name:<22}{kind:<18}{''.join(f'{_with_interval(*each):>28}' for each in both)}")
         burst, rest = (figures[kind] for kind in KINDS[1:])
         whole = [of_a_long_run(*each) for each in zip(burst, rest, strict=True)]
-        print(f"{name:<22}{'a long run':<18}{''.join(f'{_told(*each):>28}' for each in whole)}")
+        print(f"{name:<22}{'a long run':<18}{''.join(f'{_with_interval(*each):>28}' for each in whole)}")
         size = len(json.dumps(sent[-1], separators=(",", ":"))) if sent else 0
         print(
             f"{'':<22}the thread that looks: {100 * result['looking_share']:.2f} % of a core in these turns; "
@@ -149,7 +149,7 @@ def mean_of(ratios: list[float]) -> tuple[float, float]:
     return statistics.fmean(ratios), 1.96 * statistics.stdev(ratios) / len(ratios) ** 0.5
 
 
-def _told(mean: float, off: float) -> str:
+def _with_interval(mean: float, off: float) -> str:
     return f"{mean:.4f} [{mean - off:.4f}, {mean + off:.4f}]"
 
 

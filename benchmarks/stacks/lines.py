@@ -102,7 +102,7 @@ class Thread:
 
 
 def found_in(loop: Callable[..., None], given: tuple[Any, ...]) -> tuple[Counter[int], Counter[int], int]:
-    """Looks by line as it was found; looks that tell of each line, sure or among others; and how many there were."""
+    """Looks by line as it was found; looks that report each line, sure or among others; and how many there were."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "stacks"
         path.touch()  # what is seen is kept here
@@ -144,10 +144,10 @@ def main() -> None:
         wrong = max(abs(truth.get(line, 0.0) - exact[line] / looks) for line in {*truth, *exact})
         held = sum(share for line, share in truth.items() if among[line] >= share * looks * 0.8)
         print(f"{loop.__name__}: {looks} looks; a line's share wrong by up to {100 * wrong:.0f} points as found; "
-              f"{held:.0%} of the time is in lines that are told")  # fmt: skip
+              f"{held:.0%} of the time is in lines that are reported")  # fmt: skip
         for line in sorted({*truth, *exact}):
             print(f"  line {line}: {truth.get(line, 0.0):4.0%} true, {exact[line] / looks:4.0%} found there, "
-                  f"{among[line] / looks:4.0%} told of it or of lines with it")  # fmt: skip
+                  f"{among[line] / looks:4.0%} reported of it or of lines with it")  # fmt: skip
 
 
 if __name__ == "__main__":

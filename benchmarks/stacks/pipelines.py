@@ -1,7 +1,7 @@
 """Loading with known shares: what a sample costs is in named parts, each a function or, where it says so, a line.
 
-Every pipeline has its parts twice: plain, which is sampled, and timed, which tells the truth. They compute and
-wait for nothing, so their time on a CPU tells it, whoever else uses the machine. The plain one reads no clock between
+Every pipeline has its parts twice: plain, which is sampled, and timed, which gives the truth. They compute and
+wait for nothing, so their time on a CPU gives it, whoever else uses the machine. The plain one reads no clock between
 its parts: a call there would be a place where a way may look.
 """
 

@@ -1,8 +1,8 @@
-"""Whether told intervals hold the truth: thirty-one kinds of loading, each of two parts whose times are taken beside.
+"""Whether reported intervals hold the truth: thirty-one kinds of loading, each of two parts that are also timed.
 
 ``python -m benchmarks.stacks.shares``, three minutes; with names of parts, those pairs alone. Every sample is timed by
-the clock. The parts keep the interpreter lock or give it back, for microseconds or for milliseconds: what is told must
-not depend on that.
+the clock. The parts keep the interpreter lock or give it back, for microseconds or for milliseconds: what is reported
+must not depend on that.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ OTHER_PAIRS: tuple[tuple[Part, Part], ...] = (
 """The margin was not chosen by these."""
 
 
-class Told:
+class ReportedShares:
     """Looks of one loading, by part: share, margin and truth."""
 
     def __init__(self, parts: tuple[Part, Part]) -> None:
@@ -246,14 +246,14 @@ def is_wanted(parts: tuple[Part, Part]) -> bool:
 def report(pairs: Sequence[tuple[Part, Part]]) -> None:
     held: list[bool] = []
     for parts in pairs:
-        told = Told(parts)
-        held += told.holds()
+        reported = ReportedShares(parts)
+        held += reported.holds()
         each = ", ".join(
             f"{part.__name__} {share:.0%} ± {100 * margin:.0f} of {truth:.0%}"
-            for part, share, margin, truth in zip(parts, told.share, told.margin, told.truth, strict=True)
+            for part, share, margin, truth in zip(parts, reported.share, reported.margin, reported.truth, strict=True)
         )
         print(
-            f"{each}; {told.seen} looks{'' if all(told.holds()) else '; NOT HELD'}",
+            f"{each}; {reported.seen} looks{'' if all(reported.holds()) else '; NOT HELD'}",
             flush=True,
         )
     print(f"{sum(held)} of {len(held)} intervals hold the truth")

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 INTERVAL_S = 0.01
 
 Line = tuple[str, int, int]
-"""Name of a code, its first line, a line in it: what an outside reader tells too. A first line of 0: not told."""
+"""Name of a code, its first line, a line in it: what an outside reader reports too. A first line of 0: not known."""
 
 Seen = Counter[tuple[Line, ...]]
 """Stacks, the innermost first."""

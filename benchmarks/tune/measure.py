@@ -121,11 +121,11 @@ def _settings(most_workers: int) -> list[Static]:
 def _tuned(trainer: _Trainer, plan: Plan, start: Static, worst: Static, best: Static, start_step_s: float) -> Tuned:
     before = trainer.static_step_s(best, plan.static_seconds)
     steps = max(2 * SETTLING, round(plan.seconds / before))
-    run_id, told = trainer.tuned(start, steps)
+    run_id, result = trainer.tuned(start, steps)
     diagnosis = judged(trainer.client, run_id)
     tuning = diagnosis.tuning
     after = trainer.static_step_s(best, plan.static_seconds)
-    ends = told["ends_s"]
+    ends = result["ends_s"]
     kept_from = (tuning.kept_from_step if tuning else None) or start.settling
     print(f"{trainer.pipeline:20} tuned from {start}: {ends[-1]:.0f} s for {steps} steps", file=sys.stderr)
     for trial in diagnosis.trials:
@@ -141,7 +141,7 @@ def _tuned(trainer: _Trainer, plan: Plan, start: Static, worst: Static, best: St
         after_step_s=_mean_step_s(ends, kept_from + SETTLING),
         whole_s=ends[-1],
         steps=len(ends),
-        wrong=told["wrong"],
+        wrong=result["wrong"],
         tuning=tuning,
     )
 

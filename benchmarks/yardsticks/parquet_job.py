@@ -38,7 +38,7 @@ class DecodedFiles(Dataset[Tensor]):
 
     def __getitem__(self, index: int) -> Tensor:
         file = self.files[index % len(self.files)]
-        # ``read_table`` decodes in threads of Arrow's even where it is told not to use its pool.
+        # ``read_table`` decodes in threads of Arrow's even where it is asked not to use its pool.
         table = parquet.read_table(file) if self.in_pool else parquet.ParquetFile(file).read(use_threads=False)
         return torch.from_numpy(np.stack([column.to_numpy() for column in table.columns]))
 

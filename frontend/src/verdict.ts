@@ -48,7 +48,7 @@ export function verdictTone(judged: Judged): 'open' | 'some' | 'loud' | 'fine' {
   return judged.bound === 'compute' ? 'fine' : 'some'
 }
 
-/** What advice gained. What a run gained by tuning itself is told with its trials. */
+/** What advice gained. What a run gained by tuning itself is shown with its trials. */
 export function ledgerOf({ ledger, tuning }: Pick<Diagnosis, 'ledger' | 'tuning'>): Diagnosis['ledger'] {
   return ledger.filter(entry => !tuning || entry.run_id !== entry.advice_of)
 }

@@ -13,7 +13,7 @@ test('figures stay figures, what was not measured stays empty', () => {
   ).toBe('at_s,wait_us\r\n1.5,\r\n2,-3\r\n')
 })
 
-test('text that a spreadsheet would compute is told to be text, and quotes hold what divides cells', () => {
+test('text that a spreadsheet would compute is marked as text, and quotes hold what divides cells', () => {
   const rows = [['=1+1'], ['@cmd'], ['-2+3'], ['+4'], ['\t=5'], ['a "b", c']]
   expect(
     toCsv({ columns: ['name'], rows })

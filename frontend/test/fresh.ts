@@ -35,9 +35,9 @@ function noteTimers(name: 'setTimeout' | 'setInterval'): void {
 /** A click or a key in the next file's page would also move this one's. */
 function noteListeners(target: Window | Document): void {
   const add = target.addEventListener
-  replace(target, 'addEventListener', (...heard: Parameters<EventTarget['addEventListener']>) => {
-    add.apply(target, heard as Parameters<typeof add>)
-    undo.push(() => (target as EventTarget).removeEventListener(...heard))
+  replace(target, 'addEventListener', (...listener: Parameters<EventTarget['addEventListener']>) => {
+    add.apply(target, listener as Parameters<typeof add>)
+    undo.push(() => (target as EventTarget).removeEventListener(...listener))
   })
 }
 

@@ -41,7 +41,7 @@ def test_its_windows_have_every_part_that_a_recorded_one_has() -> None:
     assert sent <= {part for window in made for part, value in window.items() if value not in ([], None)}
 
 
-def test_a_machine_without_postgresql_is_told_so(
+def test_where_postgresql_is_not_installed_the_output_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing() -> None:

@@ -1,4 +1,4 @@
-"""The benchmark of tuning: what it is asked for, and what its closing lines tell."""
+"""The benchmark of tuning: what it is asked for, and what its closing lines say."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_line_goes_where_its_values_go(shown: Page) -> None:
     assert early < late, "fewer batches are ready: the line lies lower"
 
 
-def test_a_second_line_is_told_apart_without_its_colour(shown: Page) -> None:
+def test_a_second_line_is_distinguished_without_its_colour(shown: Page) -> None:
     late = part(picture(chart_of(shown, BUSY)), 0.4, 0.95)
     drawn = loud(late).any(axis=0).mean()
     assert 0.4 <= drawn <= 0.85, "it is dashed"
@@ -132,7 +132,7 @@ def test_bars_of_a_step_are_drawn_to_one_scale(shown: Page, gallery: Service) ->
     assert wait and copy and compute
     assert wait["width"] / compute["width"] == pytest.approx(anatomy.data_wait_us / anatomy.compute_us, rel=0.05)
     predicted = shown.locator(".anatomy .compute").nth(1).bounding_box()
-    # What is predicted does not tell copies apart.
+    # What is predicted does not distinguish copies.
     assert predicted and predicted["width"] == pytest.approx(compute["width"] + copy["width"], rel=0.1)
 
 

@@ -179,20 +179,20 @@ def test_each_key_of_a_run_does_what_the_list_says(inside: Page) -> None:
         is_so(page)
 
 
-def test_verdicts_are_told_apart_without_their_colour(inside: Page) -> None:
+def test_verdicts_are_distinguished_without_their_colour(inside: Page) -> None:
     """Each tone has a word and a shape of its own; the loud one also stands out by its weight."""
     list_runs(inside)
-    told = inside.locator(".verdict-word").evaluate_all(
+    verdicts = inside.locator(".verdict-word").evaluate_all(
         "all => all.map(one => [one.className.split(' ').at(-1), one.querySelector('svg').innerHTML"
         '.replaceAll(/(fill|stroke)="[^"]*"/g, \'\'), one.firstElementChild.nextSibling.textContent,'
         " getComputedStyle(one).fontWeight])"
     )
-    by_tone = {tone: {(shape, weight) for each, shape, _, weight in told if each == tone} for tone, *_ in told}
+    by_tone = {tone: {(shape, weight) for each, shape, _, weight in verdicts if each == tone} for tone, *_ in verdicts}
     assert {"loud", "fine"} <= by_tone.keys()
     shapes = [shape for looks in by_tone.values() for shape, _ in looks]
     assert len(shapes) == len(set(shapes))
     assert {weight for _, weight in by_tone["loud"]} == {"550"}
-    assert all(word.strip() for _, _, word, _ in told)
+    assert all(word.strip() for _, _, word, _ in verdicts)
 
 
 def test_on_paper_the_runs_are_a_table_in_ink(inside: Page) -> None:

@@ -16,7 +16,7 @@ from tests.fakes.service import wait_until
 
 STEP_US = 100_000
 DOUBT_MS = 31_000
-"""Later than the page asks again for what only figures tell."""
+"""Later than the page asks again for what only figures show."""
 
 
 @dataclass(slots=True)
@@ -34,10 +34,10 @@ class Training:
         columns = {"step_us": [STEP_US] * steps, "data_wait_us": [round(wait * STEP_US)] * steps}
         columns |= {"queue_depth": [0 if wait > 0.1 else 4] * steps}
         at = {"loader": "train", "epoch_index": 0, "first_step_index": self.steps, "first_batch_index": self.steps}
-        told = {"run": RUN | {"name": self.name, "job": self.name}} if self.windows == 0 else {}
+        described = {"run": RUN | {"name": self.name, "job": self.name}} if self.windows == 0 else {}
         window = made_window(
             self.windows, run_id=self.name, start_us=at_us, end_us=at_us + steps * STEP_US,
-            steps=[{**at, "start_us": at_us, **columns}], **told, **last,
+            steps=[{**at, "start_us": at_us, **columns}], **described, **last,
         )  # fmt: skip
         assert send(self.served.address, window).status == 200
         self.windows, self.steps = self.windows + 1, self.steps + steps

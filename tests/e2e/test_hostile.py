@@ -39,7 +39,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def attack(service: Service) -> None:
     """A run with an attack in every text that an agent or a person may write."""
     texts = {name: f"{name} {HOSTILE}" for name in ("name", "user", "hostname", "script", "launcher", "agent_version")}
-    told = {
+    run = {
         **RUN,
         **texts,
         "job": f"vision/{HOSTILE}",
@@ -60,7 +60,7 @@ def attack(service: Service) -> None:
     }
     storage = {"loader": "train", "mount": HOSTILE, "file_system": HOSTILE, "device": HOSTILE, "example": HOSTILE}
     for window in made_stream(10):
-        described = {"run": told, "loaders": [loader], "storage": [storage]} if "run" in window else {}
+        described = {"run": run, "loaders": [loader], "storage": [storage]} if "run" in window else {}
         send(service, window | described)
     end = {"status": "finished", "exit_reason": f"Traceback {HOSTILE}", "exit_code": 0}
     send(service, made_window(10, end=end))

@@ -40,7 +40,7 @@ def test_the_flame_graph_is_walked_zoomed_and_left_by_keys(page: Page) -> None:
     expect(page).to_have_url(re.compile(f"/runs/{SAMPLED}"))
 
 
-def test_it_is_told_to_everyone_and_no_wider_than_the_screen(page: Page) -> None:
+def test_it_is_accessible_to_everyone_and_no_wider_than_the_screen(page: Page) -> None:
     move(page, f"/runs/{SAMPLED}#hotspots")
     expect(page.locator("#flame canvas")).to_be_visible()
     page.locator("#hotspots").get_by_role("button", name="Self").click()
@@ -67,13 +67,13 @@ def test_the_stacks_are_saved_for_speedscope(page: Page, tmp_path: Path) -> None
 
 @pytest.mark.soak  # each time: frontend/test/ui/hotspots.test.tsx
 def test_what_could_not_be_sampled_and_which_samples_are_slow(page: Page) -> None:
-    for run_id, told in (
+    for run_id, text in (
         ("unet3d-kits-fullres", r"no workers.*underfed run --profile -- "),
         ("gpt2-logging", r"Switched off by UNDERFED_STACKS=0"),
         ("yolo-x-coco-mosaic", r"Slowest samples.*worker \d.*train2017/\d+\.jpg"),
     ):
         move(page, f"/runs/{run_id}")
-        expect(page.locator("main")).to_have_text(re.compile(told, re.DOTALL))
+        expect(page.locator("main")).to_have_text(re.compile(text, re.DOTALL))
 
 
 def test_what_changed_between_two_runs_is_compared(page: Page) -> None:

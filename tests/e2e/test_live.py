@@ -138,7 +138,7 @@ def test_what_is_off_the_screen_is_drawn_when_scrolled_to_and_the_live_dot_blink
     page.wait_for_function("drawn => document.querySelector('.time-panels canvas').drawn > drawn", arg=drawn)
 
 
-def test_a_service_that_was_away_is_told_and_nothing_is_missing_when_it_is_back(
+def test_a_service_that_is_away_is_reported_and_nothing_is_missing_when_it_is_back(
     served: Service, windows: Iterator[dict[str, Any]], context: BrowserContext, tmp_path: Path
 ) -> None:
     post(served, windows, 10)

@@ -89,15 +89,15 @@ def test_one_choice_switches_verdict_advice_charts_and_address(page: Page) -> No
 
 def test_waits_for_other_loaders_are_a_part_of_the_step_of_their_own(page: Page) -> None:
     open_run(page, ZIPPED)
-    told = r"^Mean step of labels: 101 ms: 40 ms data wait, (1 ms|99\d µs) waiting for other loaders, 60 ms compute$"
-    expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
+    label = r"^Mean step of labels: 101 ms: 40 ms data wait, (1 ms|99\d µs) waiting for other loaders, 60 ms compute$"
+    expect(page.get_by_role("img", name=re.compile(label))).to_be_visible()
     too_narrow_for_words = re.compile(r"^(1 ms|99\d µs) waiting for other loaders$")
     expect(page.get_by_text(too_narrow_for_words)).to_be_visible()
-    told = r"^Stacked step time.*data wait 40 ms, waiting for other loaders (1 ms|\d+ µs), compute (60|59\.\d) ms"
-    expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
+    label = r"^Stacked step time.*data wait 40 ms, waiting for other loaders (1 ms|\d+ µs), compute (60|59\.\d) ms"
+    expect(page.get_by_role("img", name=re.compile(label))).to_be_visible()
     loader(page, "images").check(force=True)
-    told = r"^Mean step of images: 101 ms: .* data wait, (40|39.\d) ms waiting for other loaders, 60 ms compute$"
-    expect(page.get_by_role("img", name=re.compile(told))).to_be_visible()
+    label = r"^Mean step of images: 101 ms: .* data wait, (40|39.\d) ms waiting for other loaders, 60 ms compute$"
+    expect(page.get_by_role("img", name=re.compile(label))).to_be_visible()
 
 
 def test_another_loader_of_a_live_run_goes_on(page: Page, served: Service) -> None:
@@ -106,11 +106,11 @@ def test_another_loader_of_a_live_run_goes_on(page: Page, served: Service) -> No
     thread.run_through("val", 40, 60, 10)
     post([thread.window()], served.address)
     open_run(page, LIVE, "?loader=train")
-    told = verdict(page).get_by_text(re.compile(r"from the last (\d+) steps"))
-    expect(told).to_contain_text("55 steps")
+    steps = verdict(page).get_by_text(re.compile(r"from the last (\d+) steps"))
+    expect(steps).to_contain_text("55 steps")
     thread.run_through("train", 60, 0.5, 50)
     post([thread.window()], served.address)
-    expect(told).to_contain_text("115 steps")
+    expect(steps).to_contain_text("115 steps")
 
 
 def test_a_loader_that_does_not_exist_leaves_the_runs_own_verdict(visitor: Page, served: Service) -> None:

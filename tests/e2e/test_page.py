@@ -69,9 +69,9 @@ def test_a_run_appears_and_its_verdict_forms_while_it_trains(
         before = steps.inner_text()
         expect(steps).not_to_have_text(before, timeout=LIVE_MS)
         assert job.process.poll() is None, "the verdict came while the job trained"
-        told = client.diagnosis(job.run_id)
-    assert (told.bound, told.loader) == ("data", "train")
-    assert "no_workers" in [finding.cause for finding in told.causes]
+        found = client.diagnosis(job.run_id)
+    assert (found.bound, found.loader) == ("data", "train")
+    assert "no_workers" in [finding.cause for finding in found.causes]
 
 
 def test_the_starved_run_says_what_why_and_what_to_change(inside: Page, starved: Diagnosis) -> None:
@@ -116,6 +116,6 @@ def test_the_runs_table_lists_both(inside: Page, starved: Diagnosis, mended: Dia
     expect(page.get_by_text("no workers").first).to_be_visible()
 
 
-def test_an_unknown_run_is_told_and_not_an_empty_page(visitor: Page, gallery: Service) -> None:
+def test_an_unknown_run_is_named_and_not_an_empty_page(visitor: Page, gallery: Service) -> None:
     visitor.goto(f"{gallery.address}/runs/nothing-here")
     expect(visitor.get_by_text("nothing-here").first).to_be_visible()

@@ -41,7 +41,7 @@ if __name__ == "__main__":
 """A script without the agent. Without workers a step takes 60 ms; with instant data it would take 20."""
 
 ENOUGH, LONG = "60", "120"
-"""Steps for a verdict, and for a gain that can be told from chance."""
+"""Steps for a verdict, and for a gain that can be distinguished from chance."""
 ADVISED = "ast-audioset"
 """A made run; it was advised more workers."""
 
@@ -84,17 +84,17 @@ def test_a_script_that_knows_nothing_of_us_is_diagnosed_and_advice_for_a_loader_
 ) -> None:
     client, name = Client(gallery.address), f"zero-code-{uuid.uuid4().hex[:6]}"
     advice = next(each for each in client.diagnosis(ADVISED).advice if each.change == "num_workers")
-    told_it = ("--name", name, "--tag", "try=1", "--apply", ADVISED)
-    done = run(gallery, data, *told_it, "--", sys.executable, str(script), ENOUGH)
+    options = ("--name", name, "--tag", "try=1", "--apply", ADVISED)
+    done = run(gallery, data, *options, "--", sys.executable, str(script), ENOUGH)
     assert done.output == "trained\n"
-    told, diagnosis = client.run(done.run_id), judged(client, done.run_id)
-    assert (told.name, told.tags, told.started_by, told.steps) == (name, {"try": "1"}, "run", int(ENOUGH))
+    found, diagnosis = client.run(done.run_id), judged(client, done.run_id)
+    assert (found.name, found.tags, found.started_by, found.steps) == (name, {"try": "1"}, "run", int(ENOUGH))
     assert diagnosis.bound == "data"
     assert "no_workers" in [finding.cause for finding in diagnosis.causes]
     assert f"underfed: run {ADVISED} advises num_workers={advice.settings['num_workers']}" in done.errors
-    assert (told.advice_of, told.overrides) == (ADVISED, {})
+    assert (found.advice_of, found.overrides) == (ADVISED, {})
     assert f"{advice.loader}.num_workers" in done.errors and "so nothing was set" in done.errors
-    assert f"set:{advice.loader}.num_workers" in told.not_measured
+    assert f"set:{advice.loader}.num_workers" in found.not_measured
 
 
 @pytest.mark.soak(passes=2, of=3)
@@ -127,6 +127,6 @@ def test_replayed_batches_show_what_instant_data_would_gain(service: Service, da
 def test_a_command_without_a_loader_is_a_run_that_says_so(gallery: Service, data: Path) -> None:
     done = run(gallery, data, "--", "true")
     (run_id,) = re.findall(r"/runs/(true-\w+): no loader seen", done.errors)
-    told = Client(gallery.address).run(run_id)
-    assert told.status == "finished"
-    assert told.not_measured["loader"].startswith("no loader seen: no Python ran here")
+    found = Client(gallery.address).run(run_id)
+    assert found.status == "finished"
+    assert found.not_measured["loader"].startswith("no loader seen: no Python ran here")

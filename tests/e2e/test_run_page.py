@@ -36,14 +36,14 @@ def panel(page: Page, name: str) -> Locator:
     return page.locator(f"#{name}")
 
 
-TOLD = {
+SAID = {
     "convnext-t-inat": r"A verdict needs .*14 of 25 steps",
     "eval-only": r"No loader was seen in this run.*underfed\.watch",
     "dinov2-s-places": r"Workers 1, 3 of train; 1, 3 of train on rank 1 died.*800 steps.*CUDA out of memory",
     "swin-t-in21k-warm": r"No data from gpu-10 for .*as of \d\d:\d\d:\d\d",
     "mae-vit-l-copy": r"Transfer-bound.*wait for copies.*pin_memory=True",
 }
-TOLD_TOO = {
+SAID_TOO = {
     "gpt2-logging": r"Host-bound.*idle .* although data is ready",
     "ast-audioset-w8": r"Set for this run:.*applies the advice of.*What the advice gained",
     "resnet50-in1k-base": r"Nothing about the loader needs to change.*None needed",
@@ -51,12 +51,12 @@ TOLD_TOO = {
 """What of these the page says itself is looked at in frontend/test/ui/run.test.tsx and parts.test.tsx each time."""
 
 
-@pytest.mark.parametrize("states", [TOLD, pytest.param(TOLD_TOO, marks=pytest.mark.soak)])
-def test_each_state_is_told_in_its_own_words(page: Page, gallery: Service, states: Mapping[str, str]) -> None:
-    for run_id, told in states.items():
+@pytest.mark.parametrize("states", [SAID, pytest.param(SAID_TOO, marks=pytest.mark.soak)])
+def test_each_state_is_said_in_its_own_words(page: Page, gallery: Service, states: Mapping[str, str]) -> None:
+    for run_id, text in states.items():
         open_run(page, gallery, run_id)
         # A run is without a signal only once it has been silent for a while.
-        expect(page.locator("main"), run_id).to_have_text(re.compile(told, re.DOTALL), timeout=SILENT_MS)
+        expect(page.locator("main"), run_id).to_have_text(re.compile(text, re.DOTALL), timeout=SILENT_MS)
         assert (page.locator("[data-fix]").count() == 0) or run_id != "resnet50-in1k-base", "no change is suggested"
 
 
@@ -190,14 +190,14 @@ def test_the_timeline_is_zoomed_and_moved_by_its_keys(page: Page, gallery: Servi
 
 def test_arrows_move_along_the_charts(page: Page, gallery: Service) -> None:
     open_run(page, gallery, STARVED)
-    slider, told = page.locator(".time-panels [role=slider]"), page.locator(".time-panels .readout")
+    slider, readout = page.locator(".time-panels [role=slider]"), page.locator(".time-panels .readout")
     slider.press("ArrowLeft")
-    expect(told).to_have_text(re.compile(r"step [\d,]+ · data wait"))
-    first = told.inner_text()
+    expect(readout).to_have_text(re.compile(r"step [\d,]+ · data wait"))
+    first = readout.inner_text()
     slider.press("ArrowLeft")
-    expect(told).not_to_have_text(first)
+    expect(readout).not_to_have_text(first)
     slider.press("ArrowRight")
-    expect(told).to_have_text(first)
+    expect(readout).to_have_text(first)
 
 
 def test_a_drag_over_the_host_is_one_over_the_run(page: Page, gallery: Service) -> None:

@@ -37,7 +37,7 @@ def opened(tmp_path: Path) -> Iterator[Service]:
     served.kill()
 
 
-def test_who_only_reads_is_told_in_one_sentence_why_and_how_to_change(page: Page, opened: Service) -> None:
+def test_who_only_reads_sees_in_one_sentence_why_and_how_to_change(page: Page, opened: Service) -> None:
     page.goto(f"{opened.address}/runs/run-1")
     asking = page.locator(".run-head").get_by_role("button", name="Sign in to change runs")
     expect(page.get_by_role("button", name="Sign in to change runs")).to_have_count(1)
@@ -113,9 +113,9 @@ GROUPS = '{"readers": {"*": "view"}, "vision": {"vision": "edit"}, "leads": {"vi
 def behind_proxy(tmp_path: Path) -> Iterator[Service]:
     """A service whose proxy is on this machine, with a run of vision and one of speech."""
     (tmp_path / "groups.json").write_text(GROUPS)
-    told = ("--proxy-address", "127.0.0.1", "--proxy-user-header", "X-Forwarded-User")
+    proxy = ("--proxy-address", "127.0.0.1", "--proxy-user-header", "X-Forwarded-User")
     groups = ("--proxy-groups", str(tmp_path / "groups.json"))
-    served = start_service(tmp_path / "underfed.db", *told, *groups, UNDERFED_TOKEN=ROOT)
+    served = start_service(tmp_path / "underfed.db", *proxy, *groups, UNDERFED_TOKEN=ROOT)
     for project in ("vision", "speech"):
         window = made_window(0, run_id=project, run=RUN | {"project": project, "name": project}, end=ENDED)
         assert ask(served.address, INGEST, posted(window), {"Authorization": f"Bearer {ROOT}"}).status == 200

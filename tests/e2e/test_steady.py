@@ -73,10 +73,10 @@ def is_judged(client: Client, run_id: str) -> bool:
 
 def store_long(service: Service) -> None:
     names = dict.fromkeys(("name", "user", "project", "hostname"), LONG)
-    told = {**RUN, **names, "tags": {"key": LONG}, "config": {LONG: LONG}, "command": ["torchrun", *[f"--{LONG}"] * 30]}
+    run = {**RUN, **names, "tags": {"key": LONG}, "config": {LONG: LONG}, "command": ["torchrun", *[f"--{LONG}"] * 30]}
     loader = {**LOADER, "dataset_type": LONG, "transforms": [LONG] * 9, "watched_at": f"/{LONG}.py:12"}
     for window in made_stream(5, run_id="long"):
-        send(service, window | ({"run": told, "loaders": [loader]} if "run" in window else {}))
+        send(service, window | ({"run": run, "loaders": [loader]} if "run" in window else {}))
     trace = "Traceback (most recent call last):\n" + "  File x\n" * 40 + "torch.OutOfMemoryError: CUDA out of memory."
     end = {"status": "crashed", "exit_reason": trace, "exit_code": 1}
     send(service, made_window(5, run_id="long", end=end))
@@ -382,7 +382,7 @@ def test_the_page_works_where_the_browser_stores_nothing(page: Page, gallery: Se
 
 
 @pytest.mark.soak  # each time: frontend/test/ui/parts.test.tsx
-def test_a_proxy_that_answers_with_its_sign_in_is_told_from_a_service_that_is_down(
+def test_a_proxy_that_answers_with_its_sign_in_is_distinguished_from_a_service_that_is_down(
     page: Page, gallery: Service
 ) -> None:
     page.route("**/api/v1/**", lambda route: route.fulfill(content_type="text/html", body="<h1>Sign in</h1>"))

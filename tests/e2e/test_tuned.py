@@ -34,7 +34,7 @@ def test_trials_and_what_was_kept_appear_while_the_run_trains(page: Page, served
     post([run.train(60, THREE, tuning=[kept], loaders=[loader(THREE)])], served.address)
     expect(trials).to_contain_text("num_workers 0 → 3, prefetch_factor None → 2: × 3.40 as fast, measured")
     expect(trials.get_by_role("row").last).to_have_text(re.compile("num_workers=3.*kept.*× 3.40.*× 3.20"))
-    expect(page.locator(".ledger"), "the gain is told with its trials").to_have_count(0)
+    expect(page.locator(".ledger"), "the gain is shown with its trials").to_have_count(0)
     expect(page.locator(".verdict")).to_contain_text("judged from step 140 on", ignore_case=True)
     # Beside the charts, as no fix is advised.
     settings = page.locator("#settings")

@@ -1,4 +1,4 @@
-"""Plants realistic slips into a copy of the code, one at a time, and tells which of them the tests notice.
+"""Plants realistic slips into a copy of the code, one at a time, and reports which of them the tests notice.
 
     python -m tests.planted_faults [--only TEXT] [--jobs 1]
 
@@ -59,15 +59,15 @@ def judge_all(faults: Sequence[Fault], jobs: int) -> dict[str, Found]:
 
         for each in pool.map(judge, faults):
             found[each.fault.id] = each
-            tell(each)
+            report(each)
         confirmed = every[0].confirmed(list(found.values()))
     for each in confirmed:
         if each != found[each.fault.id]:
-            tell(each)
+            report(each)
     return {each.fault.id: each for each in confirmed}
 
 
-def tell(found: Found) -> None:
+def report(found: Found) -> None:
     print(
         f"{found.outcome.value:>17}  {found.fault.id}", *([found.by] if found.by else []), sep=f"\n{'':19}", flush=True
     )
@@ -76,8 +76,8 @@ def tell(found: Found) -> None:
 def line(part: str, found: Sequence[Found]) -> str:
     counts = {outcome: sum(each.outcome is outcome for each in found) for outcome in Outcome}
     escaped_before = sum(each.fault.escapes_before for each in found)
-    told = [f"{count} {outcome.value}" for outcome, count in counts.items() if count or outcome is Outcome.CAUGHT]
-    return f"{part + ':':<11} {len(found):>3} faults, {', '.join(told)}; {escaped_before} escaped when first planted"
+    counted = [f"{count} {outcome.value}" for outcome, count in counts.items() if count or outcome is Outcome.CAUGHT]
+    return f"{part + ':':<11} {len(found):>3} faults, {', '.join(counted)}; {escaped_before} escaped when first planted"
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:

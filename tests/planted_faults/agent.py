@@ -71,7 +71,7 @@ AGENT = (
         ("tests/agent/test_rank_content.py", "tests/agent/test_loader_records.py"),
     ),
     Fault(
-        "a kept iterator is told as one that took no time to make",
+        "a kept iterator is reported as one that took no time to construct",
         "agent/underfed/collector/reading/loader_records.py",
         "None if constructed_ns == NOT_MEASURED else",
         "0 if constructed_ns == NOT_MEASURED else",
@@ -137,7 +137,7 @@ AGENT = (
         ("tests/agent/test_sender.py",),
     ),
     Fault(
-        "an empty queue reads as one whose depth cannot be told",
+        "an empty queue reads as one whose depth is not known",
         "agent/underfed/trainer/hooks/session.py",
         "depth = self.qsize(iterator) + self.arrived - iterator._num_yielded + 1",
         "depth = self.qsize(iterator) + self.arrived - iterator._num_yielded",
@@ -202,7 +202,7 @@ AGENT = (
         ("tests/agent/test_registry.py",),
     ),
     Fault(
-        "the agent's own time is told too small where there is no device",
+        "the agent's own time is reported too small where there is no device",
         "agent/underfed/trainer/hooks/session.py",
         "round(plain_ns / TIMED_SHARE)",
         "round(plain_ns * TIMED_SHARE)",
@@ -218,7 +218,7 @@ AGENT = (
         ("tests/agent/test_device_clock.py",),
     ),
     Fault(
-        "a worker whose loop raised is told to have returned",
+        "a worker whose loop raised is reported to have returned",
         "agent/underfed/trainer/loading/worker.py",
         "now_ns(), has_raised)",
         "now_ns(), False)",
@@ -348,7 +348,7 @@ AGENT = (
         ("tests/agent/test_run_command.py::test_a_command_that_cannot_be_started_has_the_shells_exit_code",),
     ),
     Fault(
-        "throttling of an old control group is told in nanoseconds",
+        "throttling of an old control group is reported in nanoseconds",
         "agent/underfed/host/cgroup.py",
         'fields["throttled_time"] // 1000',
         'fields["throttled_time"]',
@@ -433,7 +433,7 @@ AGENT = (
         ("tests/agent/test_stack_sampler.py",),
     ),
     Fault(
-        "time that was spent before a call is told of that call's line for sure",
+        "time that was spent before a call is attributed to that call's line for sure",
         "agent/underfed/trainer/loading/loading_thread.py",
         "is_there = bursts.group(looked_ns), bursts.found_lock_free",
         "is_there = bursts.group(looked_ns), True",
@@ -461,7 +461,7 @@ AGENT = (
         ("tests/agent/test_frame_names.py",),
     ),
     Fault(
-        "paths of code tell where the user's home is",
+        "paths of code show where the user's home is",
         "agent/underfed/trainer/loading/frame_names.py",
         "return inside or str(PurePath(*PurePath(path).parts[-2:]))",
         "return inside or path",

@@ -45,7 +45,7 @@ ALERTS = (
         escapes_before=True,
     ),
     Fault(
-        "a cause that leads for a moment is told of as soon as it does",
+        "a cause that leads for a moment is reported as soon as it does",
         DUE,
         "if state.is_raised or not all(_is_cool(rule, state, subject, now) for subject in state.told):",
         "if False:",
@@ -54,7 +54,7 @@ ALERTS = (
         escapes_before=True,
     ),
     Fault(
-        "the same cause is told of again as soon as it comes back",
+        "the same cause is reported again as soon as it comes back",
         DUE,
         "subject not in state.told or (may_come_back and _is_cool(rule, state, subject, now))",
         "subject not in state.told or may_come_back",
@@ -78,7 +78,7 @@ ALERTS = (
         FOLLOWING,
     ),
     Fault(
-        "a rule of one project is told of runs of others",
+        "a rule of one project reports runs of others",
         WATCHER,
         "return rule.project in (None, run.project) and rule.user in (None, run.user)",
         "return rule.user in (None, run.user)",
@@ -86,7 +86,7 @@ ALERTS = (
         ("tests/app/alerts",),
     ),
     Fault(
-        "a rule tells of runs that were over when it was made",
+        "a rule reports runs that were over when it was made",
         WATCHER,
         "is_since and not is_over",
         "not is_over",
@@ -103,7 +103,7 @@ ALERTS = (
         ("tests/app/alerts",),
     ),
     Fault(
-        "two processes that see the same change both tell of it",
+        "two processes that see the same change both report it",
         "app/underfed_server/store/alerts/states.py",
         ", state.c.version == before.version)",
         ")",

@@ -87,7 +87,7 @@ API = (
         ("tests/app/api/test_rate_limits.py",),
     ),
     Fault(
-        "an agent that is refused is told to come again at once",
+        "an agent that is refused is asked to come again at once",
         "app/underfed_server/api/admission/rate_limits.py",
         "retry_after_s=math.ceil(late_s)",
         "retry_after_s=int(late_s)",
@@ -118,7 +118,7 @@ API = (
         ("tests/app/api/test_bound.py",),
     ),
     Fault(
-        "the proof of a change tells of an earlier run of another project",
+        "the proof of a change names an earlier run of another project",
         "app/underfed_server/api/served_diagnosis.py",
         "for run in (each.run_id, each.advice_of))",
         "for run in (each.run_id,))",
@@ -367,7 +367,7 @@ API = (
         ("tests/app/api/test_proxy_groups.py",),
     ),
     Fault(
-        "readers are told in the audit log who was given which token",
+        "readers see in the audit log who was given which token",
         "app/underfed_server/store/runs/audit_log.py",
         "where(tables.is_of(entry.project, asked.within), may_know)",
         "where(tables.is_of(entry.project, asked.within))",

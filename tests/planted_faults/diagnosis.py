@@ -265,7 +265,7 @@ DIAGNOSIS = (
         ("tests/app/advice/test_storage_limit.py",),
     ),
     Fault(
-        "runs of another project tell what they read",
+        "runs of another project show what they read",
         "app/underfed_server/store/runs/read_rates.py",
         ".where(_run.project == _PROJECT, ",
         ".where(",
@@ -327,7 +327,7 @@ DIAGNOSIS = (
         escapes_before=True,
     ),
     Fault(
-        "what waits behind a pin thread that is always busy is told as slow delivery",
+        "what waits behind a pin thread that is always busy counts as slow delivery",
         "app/underfed_server/diagnosis/wait.py",
         "np.minimum(after, np.maximum(pin, after * _saturated_pin(rank)))",
         "np.minimum(after, pin)",
@@ -476,7 +476,7 @@ DIAGNOSIS = (
         ("tests/app/advice/test_company.py",),
     ),
     Fault(
-        "what the calibration tells of busy cores is counted twice",
+        "what the calibration measured of busy cores is counted twice",
         "app/underfed_server/advice/prediction/company.py",
         "within(each) for each in busy]) if within else 1.0",
         "within(each) for each in busy]) if not within else 1.0",
@@ -626,7 +626,7 @@ DIAGNOSIS = (
         ("tests/app/test_diagnose_hotspots.py",),
     ),
     Fault(
-        "a helper's callers are told from the outermost function, which all of them share",
+        "a helper's callers are named from the outermost function, which all of them share",
         "app/underfed_server/facts/callers.py",
         "    return tuple(chain)",
         "    return tuple(reversed(chain))",

@@ -39,7 +39,7 @@ class Scratch:
         sound, before = path.read_text(), path.stat()
         self._planted += 1
         path.write_text(sound.replace(fault.old, fault.new))
-        # Python tells compiled code by seconds and size: two faults in one file must not look alike.
+        # Python recognises compiled code by seconds and size: two faults in one file must not look alike.
         os.utime(path, (before.st_atime, before.st_mtime + self._planted))
         try:
             yield

@@ -29,7 +29,7 @@ STORE = (
         ("tests/app/store/writing/test_windows.py",),
     ),
     Fault(
-        "a run keeps its first description though its lowest rank tells another",
+        "a run keeps its first description though its lowest rank sends another",
         "app/underfed_server/store/writing/windows.py",
         "window.rank <= run.described_by",
         "window.rank < run.described_by",
@@ -105,7 +105,7 @@ STORE = (
         ("tests/app/store/reading/test_series.py",),
     ),
     Fault(
-        "a counter that began anew is told as a negative rate",
+        "a counter that began anew is reported as a negative rate",
         "app/underfed_server/store/columns/ladder.py",
         "where=(by >= 0) & (within_us > 0)",
         "where=within_us > 0",
@@ -182,7 +182,7 @@ STORE = (
         escapes_before=True,
     ),
     Fault(
-        "a run of which a term cannot be told is missing from the search for its opposite",
+        "a run of which a term is not known is missing from the search for its opposite",
         "app/underfed_server/store/runs/searching.py",
         "not_(func.coalesce(holds, false()))",
         "not_(holds)",

@@ -28,13 +28,13 @@ def windows_of(name: str, *, ended_at: datetime | None = None, run_id: str | Non
 
 def truth_of(name: str) -> list[dict[str, Any]]:
     """Of each process of the run, in the order in which they ended."""
-    told: list[dict[str, Any]] = json.loads((RECORDINGS / f"{name}.truth.json").read_text())
-    return told
+    truth: list[dict[str, Any]] = json.loads((RECORDINGS / f"{name}.truth.json").read_text())
+    return truth
 
 
 def loops_of(name: str) -> dict[str, dict[str, Any]]:
     """By loader, what all processes of the run saw together."""
-    return _summed(each for told in truth_of(name) for each in told["loaders"])
+    return _summed(each for process in truth_of(name) for each in process["loaders"])
 
 
 def _summed(loops: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -90,9 +90,9 @@ def record(name: str) -> tuple[list[Window], list[dict[str, Any]]]:
         )  # fmt: skip
         assert ended.returncode == run.exit_code, ended.stderr.decode()
         wait_until(lambda: len(service.ends()) >= run.processes, "all ranks end")
-        told = [json.loads(path.read_text()) for path in sorted(noted.iterdir())]
-        assert len(told) == run.processes, told
-        return _neutral(service.windows, str(program), run), told
+        truth = [json.loads(path.read_text()) for path in sorted(noted.iterdir())]
+        assert len(truth) == run.processes, truth
+        return _neutral(service.windows, str(program), run), truth
 
 
 def _neutral(windows: Sequence[Window], folder: str, run: Recorded) -> list[Window]:
@@ -109,10 +109,10 @@ def _neutral(windows: Sequence[Window], folder: str, run: Recorded) -> list[Wind
 
 
 def keep(name: str) -> None:
-    windows, told = record(name)
+    windows, truth = record(name)
     packed = gzip.compress(json.dumps(windows, separators=(",", ":")).encode(), mtime=0)
     (RECORDINGS / f"{name}.json.gz").write_bytes(packed)
-    (RECORDINGS / f"{name}.truth.json").write_text(json.dumps(told, indent=1) + "\n")
+    (RECORDINGS / f"{name}.truth.json").write_text(json.dumps(truth, indent=1) + "\n")
     print(f"{name}: {len(windows)} windows, {len(packed):,} bytes", flush=True)
 
 

@@ -80,7 +80,7 @@ def test_the_loaders_of_a_run_add_up_to_it_and_no_figures_contradict(name: str, 
         loops[line.loop] = max(loops.get(line.loop, 0.0), line.share_of_run_fraction)
         assert found.hours_used is not None
         assert line.hours_lost <= line.share_of_run_fraction * found.hours_used * 1.001
-        paused_s = sum(each["lasted_s"] for told in truth_of(name) for each in told["pauses"])
+        paused_s = sum(each["lasted_s"] for process in truth_of(name) for each in process["pauses"])
         spent_h = line.share_of_run_fraction * found.hours_used - paused_s / 3600
         if len(found.ranks) == 1 and line.steps > 100 and found.judged_from_step is None:
             assert line.hours_lost / spent_h == pytest.approx(line.data_stall_fraction, abs=0.06), "the same wait"
@@ -94,14 +94,14 @@ def test_the_headline_is_the_loader_that_most_of_the_run_goes_to_waiting_for(run
     shares = {name: each["waited_s"] / spent_s for name, each in truth.items()}
     worst = max(shares, key=lambda name: shares[name])
     assert found.loader == worst == "held_out"
-    told = re.fullmatch(
+    sentence = re.fullmatch(
         r"([\d.]+)% of the time in the loops goes to waiting for data: ([\d.]+)% for the validation loader held_out, "
         r"([\d.]+)% for the training loader captions, ([\d.]+)% for the training loader pictures\.",
         found.sentence,
     )
-    assert told
+    assert sentence
     all_of_them = [sum(shares.values()), shares["held_out"], shares["captions"], shares["pictures"]]
-    assert [float(share) / 100 for share in told.groups()] == pytest.approx(all_of_them, abs=0.015)
+    assert [float(share) / 100 for share in sentence.groups()] == pytest.approx(all_of_them, abs=0.015)
     for name, line in lines(found).items():
         assert line.share_of_run_fraction == pytest.approx(truth[name]["spent_s"] / spent_s, abs=0.015)
         assert line.data_stall_fraction == pytest.approx(truth[name]["waited_s"] / truth[name]["spent_s"], abs=0.03)
@@ -113,18 +113,18 @@ IN_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 @pytest.mark.parametrize(
     "name", ["three_loaders", "crash", "straggler", "checkpoints", "paired", "shell_loop", "tuned", "with_trainer"]
 )
-def test_who_divides_what_was_lost_by_what_it_is_of_finds_a_share_that_is_told(name: str, runs: JudgedRuns) -> None:
+def test_who_divides_what_was_lost_by_what_it_is_of_finds_a_share_that_is_stated(name: str, runs: JudgedRuns) -> None:
     found, console = runs.diagnosis(name), Console(width=500, highlight=False, force_terminal=False)
     with console.capture() as capture:
         console.print(render_diagnosis(found))
     amount, line = r"([\d.]+) (s|min|h)\b", " ".join(capture.get().split())
-    told = re.search(
+    stated = re.search(
         rf"{amount}(?: on each rank \(.*?\))? lost to waiting for data, of {amount}.*?(?:: (\d+)%|[.;])", line
     )
-    assert told is not None
-    lost, of = (float(number) * IN_SECONDS[unit] for number, unit in (told.group(1, 2), told.group(3, 4)))
-    shares = [float(told[5])] if told[5] else [float(share) for share in re.findall(r"([\d.]+)%", found.sentence)]
-    assert any(abs(100 * lost / of - share) <= 0.7 for share in shares), (told[0], found.sentence)
+    assert stated is not None
+    lost, of = (float(number) * IN_SECONDS[unit] for number, unit in (stated.group(1, 2), stated.group(3, 4)))
+    shares = [float(stated[5])] if stated[5] else [float(share) for share in re.findall(r"([\d.]+)%", found.sentence)]
+    assert any(abs(100 * lost / of - share) <= 0.7 for share in shares), (stated[0], found.sentence)
 
 
 def test_the_terminal_says_the_same_of_each_loader(runs: JudgedRuns) -> None:
@@ -154,8 +154,8 @@ def test_a_loader_that_is_chosen_is_judged_by_its_own_steps(runs: JudgedRuns) ->
     assert [each.level for each in said.values()] == ["limited", "bound", "bound"]
     for name, each in said.items():
         share = truth[name]["waited_s"] / truth[name]["spent_s"]
-        told = re.fullmatch(r"The (training loop|validation) waits for data (\d+)% of every step\.", each.sentence)
-        assert told and int(told[2]) / 100 == pytest.approx(share, abs=0.03)
+        stated = re.fullmatch(r"The (training loop|validation) waits for data (\d+)% of every step\.", each.sentence)
+        assert stated and int(stated[2]) / 100 == pytest.approx(share, abs=0.03)
         assert {advice.loader for advice in each.advice} <= {name}
 
 
@@ -171,14 +171,14 @@ def test_time_that_a_validation_takes_within_an_epoch_is_not_the_trainings(runs:
 
 
 def test_a_straggler_costs_each_rank_what_it_waits_itself(runs: JudgedRuns) -> None:
-    found, told = runs.diagnosis("straggler"), truth_of("straggler")
-    slow = told[0]["slow_rank"]
-    waited_s = next(each["loaders"][0]["waited_s"] for each in told if each["rank"] == slow)
+    found, truth = runs.diagnosis("straggler"), truth_of("straggler")
+    slow = truth[0]["slow_rank"]
+    waited_s = next(each["loaders"][0]["waited_s"] for each in truth if each["rank"] == slow)
     assert [rank.rank for rank in found.ranks if rank.straggler] == [slow]
     assert [line.rank for line in found.loaders] == [slow]
     assert found.hours_lost is not None and found.hours_used is not None
-    assert found.hours_lost * 3600 == pytest.approx(len(told) * waited_s, rel=CLOCKS)
-    assert found.hours_used * 3600 == pytest.approx(sum(each["loaders"][0]["spent_s"] for each in told), rel=CLOCKS)
+    assert found.hours_lost * 3600 == pytest.approx(len(truth) * waited_s, rel=CLOCKS)
+    assert found.hours_used * 3600 == pytest.approx(sum(each["loaders"][0]["spent_s"] for each in truth), rel=CLOCKS)
     assert found.sentence == "All 8 ranks lose 42% of every step to rank 5, which waits for data."
     assert [advice.low for advice in found.advice] == sorted(
         (advice.low or 0.0 for advice in found.advice), reverse=True
@@ -313,7 +313,7 @@ def test_a_prediction_on_crowded_cores_holds_what_the_other_run_showed(
         assert predictor.rank.step_us / found.high >= predictor.rank.rest_us / 1.3 + 16 * 5_000, "16 samples take 5 ms"
 
 
-def told_of(found: Diagnosis, cause: str) -> dict[str, float]:
+def figures_of(found: Diagnosis, cause: str) -> dict[str, float]:
     (evidence,) = [each.evidence for each in found.causes if each.cause == cause]
     return {row.what: row.value for row in evidence if isinstance(row.value, float)}
 
@@ -328,7 +328,7 @@ def test_others_cost_what_loading_took_longer_than_it_computed(runs: JudgedRuns)
     assert (crowded.cause, few.cause) == ("cpu_limited", "too_few_workers")
     assert crowded.sentence.startswith("Other jobs use 1.7 of the 2 cores that this run may use")
     assert crowded.cost_fraction == pytest.approx(waited * stall, abs=0.08)
-    ready = told_of(found, "cpu_limited")["Ready to run, no core free, of load time that is waited for"]
+    ready = figures_of(found, "cpu_limited")["Ready to run, no core free, of load time that is waited for"]
     assert ready == pytest.approx(waited, abs=0.05)
 
 
@@ -349,9 +349,9 @@ def test_no_gain_is_promised_of_sharing_crowded_cores_with_itself(
 def test_joining_is_judged_without_its_waits_for_a_core_and_these_are_others(runs: JudgedRuns) -> None:
     found, (truth,) = runs.diagnosis("joined_volumes"), truth_of("joined_volumes")
     joining, loop = truth["joining"], truth["loaders"][0]
-    told, stall = told_of(found, "slow_collate"), loop["waited_s"] / loop["spent_s"]
-    assert told["Joining one batch"] == pytest.approx(joining["cpu_s"] / loop["steps"] * 1e6, rel=CLOCKS)
-    assert told["Loading one batch"] == pytest.approx(joining["wall_s"] / loop["steps"] * 1e6, rel=CLOCKS)
+    measured, stall = figures_of(found, "slow_collate"), loop["waited_s"] / loop["spent_s"]
+    assert measured["Joining one batch"] == pytest.approx(joining["cpu_s"] / loop["steps"] * 1e6, rel=CLOCKS)
+    assert measured["Loading one batch"] == pytest.approx(joining["wall_s"] / loop["steps"] * 1e6, rel=CLOCKS)
     costs = {each.cause: each.cost_fraction for each in found.causes}
     computed = joining["cpu_s"] / joining["wall_s"]
     assert costs["slow_collate"] == pytest.approx(computed * stall, abs=0.05)
@@ -376,7 +376,7 @@ def test_cores_are_the_limit_of_workers_only_for_who_computes_on_them(name: str,
     assert ("other processes" in best.why) == ("other processes" in limit)
 
 
-def test_what_to_do_first_is_about_the_cause_that_is_told_first(runs: JudgedRuns) -> None:
+def test_what_to_do_first_is_about_the_cause_that_is_said_first(runs: JudgedRuns) -> None:
     found = runs.diagnosis("web_stream")
     assert found.causes[0].cause == "cpu_limited" and found.is_beside_first
     assert found.beside_loader is not None and found.beside_loader.startswith("Move the other jobs, which use 1.7 of")
@@ -391,10 +391,10 @@ def test_what_to_do_first_is_about_the_cause_that_is_told_first(runs: JudgedRuns
     )
 
 
-@pytest.mark.parametrize(("name", "is_told"), [("three_loaders", True), ("with_lightning", True), ("paired", False)])
-def test_a_wait_beyond_the_pace_of_the_workers_is_explained(name: str, is_told: bool, runs: JudgedRuns) -> None:
+@pytest.mark.parametrize(("name", "is_said"), [("three_loaders", True), ("with_lightning", True), ("paired", False)])
+def test_a_wait_beyond_the_pace_of_the_workers_is_explained(name: str, is_said: bool, runs: JudgedRuns) -> None:
     best = runs.diagnosis(name).best_advice
-    assert best is not None and ("Each pass begins with an empty queue" in best.why) is is_told
+    assert best is not None and ("Each pass begins with an empty queue" in best.why) is is_said
 
 
 def test_what_others_take_comes_before_a_worker_that_may_gain_nothing(runs: JudgedRuns) -> None:
@@ -420,7 +420,7 @@ def test_each_act_outside_the_loader_has_a_gain_of_its_own(runs: JudgedRuns) -> 
     assert found.is_mostly_paused and not runs.diagnosis("crash").is_mostly_paused
 
 
-def test_starts_of_workers_that_a_fix_is_about_are_told_beside_what_others_take(runs: JudgedRuns) -> None:
+def test_starts_of_workers_that_a_fix_is_about_are_said_beside_what_others_take(runs: JudgedRuns) -> None:
     found = runs.diagnosis("with_accelerate")
     assert found.advice[0].change == "persistent_workers"
     assert re.search(
@@ -428,10 +428,10 @@ def test_starts_of_workers_that_a_fix_is_about_are_told_beside_what_others_take(
     )
 
 
-def test_pauses_that_take_more_than_waiting_are_told_first(runs: JudgedRuns) -> None:
+def test_pauses_that_take_more_than_waiting_are_said_first(runs: JudgedRuns) -> None:
     found, (truth,) = runs.diagnosis("checkpoints"), truth_of("checkpoints")
     headline = re.match(r"Pauses take (\d+)% of the time; ", found.sentence)
-    assert headline and (found.why or "").startswith("Checkpoints take "), "the larger loss is told first"
+    assert headline and (found.why or "").startswith("Checkpoints take "), "the larger loss is said first"
     assert found.is_beside_first and (found.beside_loader or "").startswith("Save checkpoints less often, ")
     paused_s = sum(each["lasted_s"] for each in truth["pauses"])
     assert int(headline[1]) / 100 == pytest.approx(paused_s / truth["loaders"][0]["spent_s"], rel=CLOCKS)
@@ -460,9 +460,9 @@ def test_lists_have_the_share_of_the_headline_and_its_parts_add_up(runs: JudgedR
 
 
 def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_newest(runs: JudgedRuns) -> None:
-    found, told = runs.diagnosis("shell_loop"), truth_of("shell_loop")
-    newest = told[-1]["loaders"][0]
-    assert found.judged_from_step == sum(each["loaders"][0]["steps"] for each in told[:-1])
+    found, truth = runs.diagnosis("shell_loop"), truth_of("shell_loop")
+    newest = truth[-1]["loaders"][0]
+    assert found.judged_from_step == sum(each["loaders"][0]["steps"] for each in truth[:-1])
     assert found.reason == "judged from step 180 on: num_workers was 1 before and is 3 since"
     assert "; since step 180 the training loop waits " in found.sentence, "not the whole run"
     assert found.judged_steps == newest["steps"] - found.warmup_steps
@@ -470,7 +470,7 @@ def test_a_program_that_is_started_again_with_other_settings_is_judged_by_the_ne
     assert found.data_stall_fraction is not None
     assert found.data_stall_fraction <= newest["waited_s"] / newest["spent_s"] + 0.02
     (line,) = found.loaders
-    assert line.steps == sum(each["loaders"][0]["steps"] for each in told), "earlier ones are its history"
+    assert line.steps == sum(each["loaders"][0]["steps"] for each in truth), "earlier ones are its history"
     console = Console(width=140, highlight=False, force_terminal=False)
     with console.capture() as capture:
         console.print(render_diagnosis(found))
@@ -486,12 +486,12 @@ def test_of_new_settings_with_few_steps_it_is_said_that_a_verdict_needs_more(sto
     assert found.reason == f"{since}; a verdict needs 25 steps, and there were 18"
 
 
-def test_what_went_by_while_a_program_was_started_again_is_told(runs: JudgedRuns) -> None:
+def test_what_went_by_while_a_program_was_started_again_is_said(runs: JudgedRuns) -> None:
     why = runs.diagnosis("shell_loop").why or ""
-    told = re.search(r"The program was started again 2 times: ([\d.]+) s went by", why)
+    stated = re.search(r"The program was started again 2 times: ([\d.]+) s went by", why)
     spans = [each for each in shown(runs, "shell_loop", "loader-1").pauses if each.kind == "restart"]
     lasted_us = sum(each.end_us - each.start_us for each in spans)
-    assert told and float(told[1]) == pytest.approx(lasted_us / 1e6, abs=0.06), "as its chart has it"
+    assert stated and float(stated[1]) == pytest.approx(lasted_us / 1e6, abs=0.06), "as its chart has it"
     assert "started again" not in (runs.diagnosis("crash").why or "")
 
 
@@ -563,14 +563,14 @@ def test_what_a_run_kept_by_tuning_is_the_first_thing_to_do(runs: JudgedRuns) ->
     assert runs.diagnosis("crash").to_write is None
 
 
-def test_a_few_first_steps_are_in_the_share_that_is_told_or_it_is_told_with_them(runs: JudgedRuns) -> None:
+def test_a_few_first_steps_are_in_the_share_that_is_stated_or_it_is_stated_with_them(runs: JudgedRuns) -> None:
     crash, joined = runs.diagnosis("crash"), runs.diagnosis("joined_volumes")
     assert crash.sentence == "The training loop waits for data 26% of the time, and 29% with its slow first 5 steps."
     assert joined.sentence == "The training loop waits for data 51% of every step."
     assert joined.data_stall_fraction is not None and joined.data_stall_fraction < 0.505, "which decides the level"
 
 
-def test_causes_are_told_in_the_order_of_what_is_done_about_them(runs: JudgedRuns) -> None:
+def test_causes_are_said_in_the_order_of_what_is_done_about_them(runs: JudgedRuns) -> None:
     why = runs.diagnosis("with_trainer").why or ""
     assert 0 <= why.index("Other jobs use 2.0 of the 2 cores") < why.index("The training process loads every batch")
     assert "Of loading, 36% ± 17 is Image.convert at crowded_pictures.py:38" in (

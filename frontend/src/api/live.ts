@@ -17,7 +17,7 @@ export interface LiveDeps {
   probe(): Promise<boolean>
   isHidden(): boolean
   onVisibility(changed: () => void): void
-  onHeard(): void
+  onReceived(): void
   /** `retryAt`: when the next try begins, in `Date.now()` milliseconds. */
   onLink(link: Link, retryAt: number | null): void
   /** Whether this tab wants a stream now. */
@@ -94,7 +94,7 @@ export function openLive(deps: LiveDeps) {
     source = stream
     stream.onopen = () => source === stream && arrived()
     stream.onerror = () => source === stream && broken()
-    stream.onmessage = message => source === stream && hear(JSON.parse(message.data as string) as RunEvent)
+    stream.onmessage = message => source === stream && receive(JSON.parse(message.data as string) as RunEvent)
     stream.addEventListener('beat', watch)
     watch()
   }
@@ -105,9 +105,9 @@ export function openLive(deps: LiveDeps) {
     if (source) watchdog = setTimeout(broken, SILENT_MS)
   }
 
-  function hear(event: RunEvent): void {
+  function receive(event: RunEvent): void {
     watch()
-    deps.onHeard()
+    deps.onReceived()
     for (const each of subscriptions) if (each.topics.has(event.topic)) each.onEvent(event)
   }
 
@@ -181,7 +181,7 @@ export function openLive(deps: LiveDeps) {
       if ((!isWaiting || isPolling) && !deps.isHidden()) broken()
     },
     retryNow: retry,
-    /** Whether a view wants to be told. */
+    /** Whether a view subscribes. */
     isWanted: () => subscriptions.size > 0,
     /** Whether other tabs hold all the streams that a browser may open, so that this one polls. */
     setCrowded(isNowCrowded: boolean): void {

@@ -49,7 +49,7 @@ export function wholeOf({ timeline }: Gantt): Stretch {
   return { fromUs: timeline.from_us, toUs: timeline.to_us }
 }
 
-/** So many steps and their batches can be told apart. */
+/** So many steps and their batches can be distinguished. */
 const NEWEST_STEPS = 20
 
 /** Everything, where what was loaded for these steps lies before them: a long queue, or the end of an epoch. */

@@ -1,4 +1,4 @@
-/** Who is told when a run loses time, by which channel, and what was sent. */
+/** Who gets a message when a run loses time, by which channel, and what was sent. */
 import { useSignal } from '@preact/signals'
 import { get, NoAnswer, ServiceError } from '../api/client'
 import type { Alert, AlertRule, Alerts, Channel, ChannelMade } from '../api/schema'

@@ -49,7 +49,7 @@ function Loaded({ page, hostname, spanS }: { page: Page; hostname: string | null
   }
   const project = service.value?.project ?? null
   const silent = hostname === null ? page.hosts.filter(host => !host.is_live) : []
-  const told = page.hosts.filter(host => !silent.includes(host))
+  const inTable = page.hosts.filter(host => !silent.includes(host))
   return (
     <>
       <div class="page-head hosts-head">
@@ -62,11 +62,11 @@ function Loaded({ page, hostname, spanS }: { page: Page; hostname: string | null
           </>
         )}
         {project !== null && <p class="detail">{say.bound(project)}</p>}
-        {told.length > 0 && <Legend entries={Object.entries(say.legend)} />}
+        {inTable.length > 0 && <Legend entries={Object.entries(say.legend)} />}
       </div>
-      {told.length > 0 && (
+      {inTable.length > 0 && (
         <DataTable caption={say.caption} columns={Object.values(say.columns)} class="hosts stacking">
-          {told.map(host => (
+          {inTable.map(host => (
             <HostRow key={host.hostname} host={host} isLink={hostname === null} />
           ))}
         </DataTable>

@@ -30,7 +30,7 @@ export function RunsPage() {
   // Where all runs were archived, the filters are the way to them.
   const week = runs.week.value
   const hasNone = runs.counts.value?.all === 0 && runs.choices.value.projects.length === 0
-  // Where all runs were deleted, what they lost is still told.
+  // Where all runs were deleted, what they lost is still shown.
   if (isEmpty && !isFiltered(filter) && hasNone && !week?.hours_used) return <Empty />
   // The week stands above the filters, and would push them away.
   if (!week && !runs.trouble.value && runs.refusal.value === null) return <RunsSkeleton />

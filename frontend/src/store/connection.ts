@@ -11,7 +11,7 @@ export const link = signal<Link>('connecting')
 /** `Date.now()` of the next try while the service is gone. */
 export const retryAt = signal<number | null>(null)
 /** `Date.now()` of the last answer or event of the service. */
-export const lastHeardAt = signal<number | null>(null)
+export const lastReceivedAt = signal<number | null>(null)
 /** Its last answer or event is no older than the connection. */
 export const isConnected = computed(() => link.value === 'live' || link.value === 'idle')
 export const service = signal<ServiceInfo | null>(null)
@@ -24,11 +24,11 @@ const live = openLive({
   probe,
   isHidden: () => document.visibilityState === 'hidden',
   onVisibility: changed => document.addEventListener('visibilitychange', changed),
-  onHeard: heard,
+  onReceived: noteReceived,
   onLink: (state, at) => {
     link.value = state
     retryAt.value = at
-    if (state === 'live') heard()
+    if (state === 'live') noteReceived()
   },
   onWant: isWanted => crowd.want(isWanted),
   onPoll: () => crowd.ask(),
@@ -48,8 +48,8 @@ function channel(): Channel {
   }
 }
 
-function heard(): void {
-  lastHeardAt.value = Date.now()
+function noteReceived(): void {
+  lastReceivedAt.value = Date.now()
   isIntercepted.value = false
   // No view has asked for a stream yet, and perhaps none will.
   if (link.value === 'connecting' && !live.isWanted()) link.value = 'idle'
@@ -116,7 +116,7 @@ async function wantsSignIn(): Promise<boolean> {
 export async function asked<T>(request: Promise<T>): Promise<T | null> {
   try {
     const answer = await request
-    heard()
+    noteReceived()
     return answer
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') return null

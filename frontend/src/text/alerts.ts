@@ -1,4 +1,4 @@
-/** The Alerts page: who is told of what, and what was sent. */
+/** The Alerts page: who gets messages about what, and what was sent. */
 import type { Alert, AlertRule, Channel } from '../api/schema'
 import { formatDuration, formatFraction, formatNumber, plural } from '../format'
 

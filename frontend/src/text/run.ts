@@ -71,7 +71,7 @@ export const run = {
     `lost to waiting for data since step ${from}, of ${used} in the ${judged} steps that are judged; over all ${all} steps ${whole} were lost`,
   restarting: 'went by while the program was started again; in no other figure',
   paused: (share: string, used: string) => `in pauses, ${share} of ${used} in the training loop`,
-  /** What hours are counted over: more than the newest steps, which are judged. No share: the verdict tells one, of these. */
+  /** What hours are counted over: more than the newest steps, which are judged. No share: the verdict states one, of these. */
   base: (
     each: Each,
     loaders: number,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Channel, joinCrowd } from '../../src/api/crowd'
 
-/** Channels of one browser: what one says all others hear. */
+/** Channels of one browser: what one sends all others receive. */
 let channels: Channel[]
 let clock: number
 let crowded: Map<string, boolean>
@@ -60,14 +60,14 @@ test('one that crashed is forgotten when somebody asks', () => {
 })
 
 test('asking who is there opens no stream', () => {
-  const told: boolean[] = []
+  const reported: boolean[] = []
   const tabs = names.map(join)
   for (const tab of tabs) tab.want(true)
   const before = new Map(crowded)
-  crowded = { set: (_: string, isCrowded: boolean) => told.push(isCrowded) } as unknown as typeof crowded
+  crowded = { set: (_: string, isCrowded: boolean) => reported.push(isCrowded) } as unknown as typeof crowded
   for (const tab of tabs) tab.ask()
   vi.runAllTimers()
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   expect(before.get('g')).toBe(true)
 })
 

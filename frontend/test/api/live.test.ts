@@ -21,7 +21,7 @@ class FakeSource {
   beat(): void {
     this.#beaten?.()
   }
-  tell(topic: string): void {
+  send(topic: string): void {
     this.onmessage?.({ data: JSON.stringify({ topic }) })
   }
 }
@@ -53,7 +53,7 @@ beforeEach(() => {
     onVisibility: changed => {
       visibilityChanged = changed
     },
-    onHeard: () => {},
+    onReceived: () => {},
     onLink: link => links.push(link),
     onWant: isWanted => wants.push(isWanted),
     onPoll: () => {
@@ -82,22 +82,22 @@ test('one stream carries the topics of all views', () => {
   expect(openCount()).toBe(1)
 })
 
-test('each view hears of its own topics, as long as it holds them', () => {
-  const heard: string[] = []
-  const hear = (name: string, ...topics: string[]) =>
+test('each view receives events of its own topics, as long as it holds them', () => {
+  const received: string[] = []
+  const subscribeAs = (name: string, ...topics: string[]) =>
     live.subscribe(topics, {
-      onEvent: ({ topic }: RunEvent) => heard.push(`${name} ${topic}`),
+      onEvent: ({ topic }: RunEvent) => received.push(`${name} ${topic}`),
       onMissed() {},
     })
-  hear('list', 'runs')
-  const leave = hear('run', 'run:a')
-  hear('compare', 'run:a', 'run:b')
-  for (const topic of ['runs', 'run:a', 'run:b']) newest().tell(topic)
-  expect(heard).toEqual(['list runs', 'run run:a', 'compare run:a', 'compare run:b'])
+  subscribeAs('list', 'runs')
+  const leave = subscribeAs('run', 'run:a')
+  subscribeAs('compare', 'run:a', 'run:b')
+  for (const topic of ['runs', 'run:a', 'run:b']) newest().send(topic)
+  expect(received).toEqual(['list runs', 'run run:a', 'compare run:a', 'compare run:b'])
   leave()
-  newest().tell('run:a')
-  expect(heard.at(-1)).toBe('compare run:a')
-  expect(heard).toHaveLength(5)
+  newest().send('run:a')
+  expect(received.at(-1)).toBe('compare run:a')
+  expect(received).toHaveLength(5)
 })
 
 test('a topic is dropped once nobody holds it, but not while one page makes room for the next', async () => {
@@ -118,7 +118,7 @@ test('without a view there is no stream', async () => {
   expect(wants.at(-1)).toBe(false)
 })
 
-test('who heard before another view came may have missed something while the stream was opened anew', () => {
+test('who subscribed before another view came may have missed something while the stream was opened anew', () => {
   subscribe('runs')
   newest().onopen?.()
   live.subscribe(['run:a'], { onEvent() {}, onMissed: () => expect.fail('it has only just read') })
@@ -270,13 +270,13 @@ test('a stream that never opens is tried again', async () => {
   expect(FakeSource.opened).toHaveLength(2)
 })
 
-test('what an old stream still says is not heard', () => {
-  const heard: string[] = []
-  live.subscribe(['runs'], { onEvent: ({ topic }) => heard.push(topic), onMissed() {} })
+test('what an old stream still sends is ignored', () => {
+  const received: string[] = []
+  live.subscribe(['runs'], { onEvent: ({ topic }) => received.push(topic), onMissed() {} })
   const old = newest()
   live.setCrowded(true)
-  old.tell('runs')
-  expect(heard).toEqual([])
+  old.send('runs')
+  expect(received).toEqual([])
 })
 
 test('nobody connects where no view wants a stream, or where a sign-in is needed first', async () => {

@@ -34,7 +34,7 @@ test('time ticks are round and have room', () => {
   expect(timeTicks(7, 11_160, 800).map(at => at / 1_800)).toEqual([1, 2, 3, 4, 5, 6])
 })
 
-test('an axis names its start, and is another clock’s where it is told so', () => {
+test('an axis names its start, and is another clock’s where it is given one', () => {
   const time = timeAxis(0, 60, 'start')
   expect([0, 20].map(time.label)).toEqual(['start', '20 s'])
   expect(timeAxis(0, 60, 'start', at => `${at} o’clock`).label(0)).toBe('0 o’clock')

@@ -264,7 +264,7 @@ describe('what stands around it', () => {
     expect(drawn[0]?.alpha).toBe(0.3)
   })
 
-  test('the highest value is told where it is cut off', () => {
+  test('the highest value is written where it is cut off', () => {
     const up = { ...UP, topLabel: 'highest 5 s' }
     const { points } = draw([layer([5, 5])], { up, isLabelled: true }).textNamed('highest 5 s')
     expect(points[0]?.[0]).toBe(RIGHT - 11 * 6)

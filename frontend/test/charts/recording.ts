@@ -1,4 +1,4 @@
-/** A canvas context that notes what it is told to draw, and how: a chart's picture as data. */
+/** A canvas context that notes what it is asked to draw, and how: a chart's picture as data. */
 import { onTestFinished, vi } from 'vitest'
 
 export type Point = readonly [x: number, y: number]

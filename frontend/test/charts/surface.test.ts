@@ -7,7 +7,7 @@ import { createSurface, type Drawn } from '../../src/charts/surface'
 import { recordCanvas } from './recording'
 
 /** The browser's, as far as a chart asks it. */
-let tellNear: (isNear: boolean) => void
+let reportNear: (isNear: boolean) => void
 const drawn: string[] = []
 const SCALE = { width: 2, left: 0, right: 1, top: 0, bottom: 1, x: () => 0, y: () => 0, at: () => null }
 const called = (name: string): Drawn => ({ height: 100, scale: () => SCALE, draw: () => drawn.push(name) })
@@ -20,7 +20,7 @@ beforeEach(() => {
     'IntersectionObserver',
     class {
       constructor(changed: (entries: { isIntersecting: boolean }[]) => void) {
-        tellNear = isIntersecting => changed([{ isIntersecting }])
+        reportNear = isIntersecting => changed([{ isIntersecting }])
       }
       observe(): void {}
       disconnect(): void {}
@@ -42,23 +42,23 @@ test('a chart is drawn with each new data, and not again with the same', () => {
 
 test('a chart off the screen is drawn when it comes near, with the newest data, and once', () => {
   const chart = mounted()
-  tellNear(false)
+  reportNear(false)
   chart.show(SECOND)
   chart.show(THIRD)
   expect(drawn).toEqual(['first'])
-  tellNear(true)
-  tellNear(true)
+  reportNear(true)
+  reportNear(true)
   expect(drawn).toEqual(['first', 'third'])
   chart.destroy()
 })
 
 test('another theme, and paper, draw also what is off the screen', () => {
   const chart = mounted()
-  tellNear(false)
+  reportNear(false)
   chart.show(SECOND)
   repaint()
   expect(drawn).toEqual(['first', 'second'])
-  tellNear(true)
+  reportNear(true)
   expect(drawn).toEqual(['first', 'second'])
   chart.destroy()
 })

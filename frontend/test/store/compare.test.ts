@@ -8,7 +8,7 @@ test('the address says which runs are compared', () => {
   expect(compareHref([])).toBe('/compare')
 })
 
-test('no more runs are compared than can be told apart', () => {
+test('no more runs are compared than can be distinguished', () => {
   const query = new URLSearchParams(Array.from({ length: 12 }, (_, n) => ['run_id', String(n)]))
   expect(chosenRuns(query)).toHaveLength(8)
 })

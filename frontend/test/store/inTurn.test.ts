@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { inTurn } from '../../src/store/throttle'
 
-/** Runs that end when they are told to. */
+/** Runs that end when the test ends them. */
 function made() {
   const ends: { end(): void; fail(error: Error): void }[] = []
   const run = inTurn(() => new Promise((resolve, reject) => void ends.push({ end: resolve, fail: reject })))

@@ -5,9 +5,9 @@ import { service } from '../../src/store/connection'
 import { highest, may, mayAnywhere } from '../../src/store/may'
 import { scopes } from '../../src/text/frame'
 
-const told = (held: Partial<ServiceInfo>) =>
+const serviceInfo = (held: Partial<ServiceInfo>) =>
   ({ scopes_in: {}, scopes_in_all: [], scopes: [], ...held }) as unknown as ServiceInfo
-const LEAD = told({
+const LEAD = serviceInfo({
   scopes: ['admin', 'edit', 'view'],
   scopes_in_all: ['view'],
   scopes_in: { a: ['admin'], b: ['edit'] },
@@ -30,7 +30,7 @@ test('what one may do differs from project to project, and admin edits too', () 
 })
 
 test('in every project is in each', () => {
-  service.value = told({ scopes: ['edit'], scopes_in_all: ['edit'] })
+  service.value = serviceInfo({ scopes: ['edit'], scopes_in_all: ['edit'] })
   expect([may('edit', 'a'), may('edit', null), may('admin', 'a')]).toEqual([true, true, false])
 })
 
@@ -42,6 +42,6 @@ test('the account says the most that one may do, and where', () => {
   expect(highest(LEAD)).toBe('admin')
   expect(scopes.ofUser('ada', highest(LEAD))).toBe('ada (admin)')
   expect(scopes.held(LEAD)).toBe('Every project: view. a: admin. b: edit.')
-  expect(scopes.ofUser('ada', highest(told({})))).toBe('ada (no access)')
-  expect(scopes.held(told({}))).toContain('None of your groups')
+  expect(scopes.ofUser('ada', highest(serviceInfo({})))).toBe('ada (no access)')
+  expect(scopes.held(serviceInfo({}))).toContain('None of your groups')
 })

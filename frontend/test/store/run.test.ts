@@ -13,7 +13,7 @@ class StreamOfOurs {
   }
   addEventListener(): void {}
   close(): void {}
-  tell(changes: object, diagnosisChanged = false): void {
+  send(changes: object, diagnosisChanged = false): void {
     const run = summary(changes)
     const event = { topic: `run:${run.run_id}`, run, diagnosis_changed: diagnosisChanged, deleted: false }
     this.onmessage?.({ data: JSON.stringify(event) })
@@ -71,7 +71,7 @@ test('everything is read once at first', () => {
 
 test('events update the head at once and the rest at most every two seconds', async () => {
   for (let tick = 0; tick < 20; tick += 1) {
-    StreamOfOurs.newest.tell({ steps: tick })
+    StreamOfOurs.newest.send({ steps: tick })
     expect(store.run.value?.steps).toBe(tick)
     await vi.advanceTimersByTimeAsync(250)
   }
@@ -82,30 +82,30 @@ test('events update the head at once and the rest at most every two seconds', as
 test('what does not move with the windows stays the same object while they come', async () => {
   const before = store.still.value
   const shown = store.diagnosis.value
-  StreamOfOurs.newest.tell({ steps: 99, last_seen_at: '2026-11-21T10:09:00Z' }, true)
+  StreamOfOurs.newest.send({ steps: 99, last_seen_at: '2026-11-21T10:09:00Z' }, true)
   await vi.advanceTimersByTimeAsync(6_000)
   expect(store.still.value).toBe(before)
   expect(store.diagnosis.value).toBe(shown)
   expect(before).not.toHaveProperty('steps')
-  StreamOfOurs.newest.tell({ name: 'another' })
+  StreamOfOurs.newest.send({ name: 'another' })
   expect(store.still.value?.name).toBe('another')
   expect(store.still.value?.loaders).toBe(before?.loaders)
 })
 
 test('a new verdict is read when the service says that there is one', async () => {
-  StreamOfOurs.newest.tell({}, true)
+  StreamOfOurs.newest.send({}, true)
   await vi.advanceTimersByTimeAsync(0)
   expect(count('/diagnosis')).toBe(2)
 })
 
 test('a run that ended is read once more, as a whole', async () => {
-  StreamOfOurs.newest.tell({ status: 'finished' })
+  StreamOfOurs.newest.send({ status: 'finished' })
   await vi.advanceTimersByTimeAsync(0)
   expect(asked).toHaveLength(11)
 })
 
 test('events of other runs are not ours', async () => {
-  StreamOfOurs.newest.tell({ run_id: 'other', steps: 1 })
+  StreamOfOurs.newest.send({ run_id: 'other', steps: 1 })
   await vi.advanceTimersByTimeAsync(3_000)
   expect(asked).toHaveLength(6)
 })
@@ -168,7 +168,7 @@ test('another loader is read in its verdict and all its charts, and both go on b
     'timeline',
   ])
   expect([store.shown.value?.loader, store.diagnosis.value?.loader]).toEqual(['val', 'train'])
-  StreamOfOurs.newest.tell({}, true)
+  StreamOfOurs.newest.send({}, true)
   await vi.advanceTimersByTimeAsync(6_000)
   expect(asksFor('val').filter(url => url.includes('/diagnosis'))).toHaveLength(2)
   expect(count('/diagnosis')).toBe(4)
@@ -207,12 +207,12 @@ test('a link to the newest minutes finds them once the run is known', async () =
 
 test('a part that fails is named, what was read before stays, and it heals', async () => {
   failing = '/series'
-  StreamOfOurs.newest.tell({})
+  StreamOfOurs.newest.send({})
   await vi.advanceTimersByTimeAsync(0)
   expect(store.troubles.value.get('series')?.requestId).toBe('req-7')
   expect(store.series.value).not.toBeNull()
   failing = null
-  StreamOfOurs.newest.tell({})
+  StreamOfOurs.newest.send({})
   await vi.advanceTimersByTimeAsync(3_000)
   expect(store.troubles.value.size).toBe(0)
 })
@@ -228,7 +228,7 @@ test('a run that does not exist is missing, not in trouble, and asked for once',
   await vi.advanceTimersByTimeAsync(60_000)
   expect(asked).toEqual(['/api/v1/runs/run-1'])
   failing = null
-  StreamOfOurs.newest.tell({})
+  StreamOfOurs.newest.send({})
   await vi.advanceTimersByTimeAsync(5_000)
   expect(store.isMissing.value).toBe(false)
   expect(store.diagnosis.value).not.toBeNull()

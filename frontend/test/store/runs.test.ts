@@ -32,7 +32,7 @@ function page(): RunsPage {
   return { runs: served, next_cursor: cursor, counts: COUNTS, week: week() }
 }
 
-function heard(changes: Partial<RunSummary>, deleted = false): void {
+function receive(changes: Partial<RunSummary>, deleted = false): void {
   const event: RunEvent = { topic: 'runs', run: summary(changes), diagnosis_changed: false, deleted }
   StreamOfOurs.newest.onmessage?.({ data: JSON.stringify(event) })
 }
@@ -70,14 +70,14 @@ afterEach(async () => {
 
 test('a run that somebody deleted leaves at once, also from under the pointer', () => {
   runs.hold(true)
-  heard({ run_id: 'a' }, true)
+  receive({ run_id: 'a' }, true)
   expect(runs.order.value).toEqual(['b'])
   expect(asked).toEqual([])
 })
 
 test('a live run changes in its place', () => {
   const row = runs.rows.get('b')
-  heard({ run_id: 'b', hours_lost: 4, steps: 99 })
+  receive({ run_id: 'b', hours_lost: 4, steps: 99 })
   expect(runs.rows.get('b')).toBe(row)
   expect(row?.value.steps).toBe(99)
   expect(runs.order.value).toEqual(['a', 'b'])
@@ -85,7 +85,7 @@ test('a live run changes in its place', () => {
 
 test('rows move by themselves only while nobody points at them', () => {
   runs.hold(true)
-  heard({ run_id: 'b', hours_lost: 9 })
+  receive({ run_id: 'b', hours_lost: 9 })
   expect(runs.order.value).toEqual(['a', 'b'])
   expect(runs.pending.value).toEqual({ moves: 2, fresh: 0 })
   runs.hold(false)
@@ -95,15 +95,15 @@ test('rows move by themselves only while nobody points at them', () => {
 
 test('the reader may sort under the pointer', () => {
   runs.hold(true)
-  heard({ run_id: 'b', hours_lost: 9 })
+  receive({ run_id: 'b', hours_lost: 9 })
   runs.resort()
   expect(runs.order.value).toEqual(['b', 'a'])
 })
 
 test('a new run is asked for once, and comes in where the service puts it', async () => {
   served = [summary({ run_id: 'new', hours_lost: 7 }), ...served]
-  heard({ run_id: 'new', hours_lost: 7 })
-  heard({ run_id: 'new', hours_lost: 7 })
+  receive({ run_id: 'new', hours_lost: 7 })
+  receive({ run_id: 'new', hours_lost: 7 })
   await vi.advanceTimersByTimeAsync(10)
   expect(runs.order.value).toEqual(['new', 'a', 'b'])
   expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
@@ -111,7 +111,7 @@ test('a new run is asked for once, and comes in where the service puts it', asyn
 
 test('a run that the filter leaves out is not asked for again with every event', async () => {
   for (let second = 0; second < 20; second += 1) {
-    heard({ run_id: 'other' })
+    receive({ run_id: 'other' })
     await vi.advanceTimersByTimeAsync(1_000)
   }
   expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
@@ -122,20 +122,20 @@ test('a run that begins to match comes in, by what it is and by its figures', as
   const filtered = runs.load(parseFilter(new URLSearchParams('q=stall>20%')))
   await vi.advanceTimersByTimeAsync(3_000)
   await filtered
-  heard({ run_id: 'other', bound: 'compute' })
+  receive({ run_id: 'other', bound: 'compute' })
   await vi.advanceTimersByTimeAsync(3_000)
   expect(runs.order.value).toEqual(['a', 'b'])
   served = [...served, summary({ run_id: 'other', hours_lost: 1 })]
-  heard({ run_id: 'other', bound: 'data' })
+  receive({ run_id: 'other', bound: 'data' })
   await vi.advanceTimersByTimeAsync(3_000)
   expect(runs.order.value).toEqual(['a', 'b', 'other'])
   served = served.slice(0, 2)
-  heard({ run_id: 'other', bound: 'compute' })
+  receive({ run_id: 'other', bound: 'compute' })
   await vi.advanceTimersByTimeAsync(3_000)
   expect(runs.order.value).toEqual(['a', 'b'])
   served = [...served, summary({ run_id: 'other', hours_lost: 1 })]
   for (let second = 0; second < 34; second += 1) {
-    heard({ run_id: 'other', bound: 'compute', data_stall_fraction: 0.3 })
+    receive({ run_id: 'other', bound: 'compute', data_stall_fraction: 0.3 })
     await vi.advanceTimersByTimeAsync(1_000)
   }
   expect(runs.order.value).toContain('other')
@@ -147,7 +147,7 @@ test('a run whose figures cease to match leaves', async () => {
   await filtered
   served = served.slice(0, 1)
   for (let second = 0; second < 34; second += 1) {
-    heard({ run_id: 'b', data_stall_fraction: 0.28 })
+    receive({ run_id: 'b', data_stall_fraction: 0.28 })
     await vi.advanceTimersByTimeAsync(1_000)
   }
   expect(runs.order.value).toEqual(['a'])
@@ -157,7 +157,7 @@ test('a new run that waits while the pointer is in the table is not forgotten as
   cursor = '2'
   await runs.load(parseFilter(new URLSearchParams()))
   runs.hold(true)
-  heard({ run_id: 'new', hours_lost: 7 })
+  receive({ run_id: 'new', hours_lost: 7 })
   await runs.more()
   expect(runs.pending.value.fresh).toBe(1)
   served = [summary({ run_id: 'new', hours_lost: 7 }), ...served]
@@ -170,7 +170,7 @@ test('an answer that takes longer than the next event still arrives', async () =
   takesMs = 7_000
   served = [summary({ run_id: 'new', hours_lost: 7 }), ...served]
   for (let second = 0; second < 10; second += 1) {
-    heard({ run_id: second % 2 ? 'new' : 'newer', hours_lost: 7 })
+    receive({ run_id: second % 2 ? 'new' : 'newer', hours_lost: 7 })
     await vi.advanceTimersByTimeAsync(1_000)
   }
   expect(runs.order.value).toEqual(['new', 'a', 'b'])
@@ -180,8 +180,8 @@ test('a late answer brings back neither a deleted run nor old figures', async ()
   takesMs = 3_000
   const reading = runs.load(parseFilter(new URLSearchParams()))
   await vi.advanceTimersByTimeAsync(1_000)
-  heard({ run_id: 'a' }, true)
-  heard({ run_id: 'b', steps: 99, last_seen_at: '2126-11-21T10:00:00Z' })
+  receive({ run_id: 'a' }, true)
+  receive({ run_id: 'b', steps: 99, last_seen_at: '2126-11-21T10:00:00Z' })
   await vi.advanceTimersByTimeAsync(3_000)
   await reading
   expect(runs.order.value).toEqual(['b'])
@@ -196,7 +196,7 @@ test('the next page and a reload wait for each other', async () => {
   await vi.advanceTimersByTimeAsync(500)
   served = [summary({ run_id: 'c', hours_lost: 1 })]
   cursor = null
-  heard({ run_id: 'c', hours_lost: 1 })
+  receive({ run_id: 'c', hours_lost: 1 })
   await vi.advanceTimersByTimeAsync(8_000)
   await more
   expect(runs.order.value).toEqual(['c'])
@@ -211,7 +211,7 @@ async function answerNext(): Promise<void> {
 test('an answer from before a change is followed by one from after it', async () => {
   waiting = []
   served = [summary({ run_id: 'b', hours_lost: 3 }), summary({ run_id: 'c', hours_lost: 1 })]
-  heard({ run_id: 'a', hours_lost: 5, archived_at: '2026-11-20T10:00:00Z' })
+  receive({ run_id: 'a', hours_lost: 5, archived_at: '2026-11-20T10:00:00Z' })
   await vi.advanceTimersByTimeAsync(0)
   expect(waiting).toHaveLength(1)
   served = served.slice(1)
@@ -227,7 +227,7 @@ test('what others change while the list is being read is read after it', async (
   runs.changed()
   await vi.advanceTimersByTimeAsync(0)
   served = served.slice(0, 1)
-  heard({ run_id: 'b', hours_lost: 3, archived_at: '2026-11-20T10:00:00Z' })
+  receive({ run_id: 'b', hours_lost: 3, archived_at: '2026-11-20T10:00:00Z' })
   await vi.advanceTimersByTimeAsync(0)
   await answerNext()
   await answerNext()
@@ -251,7 +251,7 @@ test('scrolling does not cancel the list that was asked for meanwhile', async ()
 
 test('a new run waits while the pointer is in the table', async () => {
   runs.hold(true)
-  heard({ run_id: 'new' })
+  receive({ run_id: 'new' })
   await vi.advanceTimersByTimeAsync(5_000)
   expect(runs.order.value).toEqual(['a', 'b'])
   expect(runs.pending.value.fresh).toBe(1)
@@ -260,7 +260,7 @@ test('a new run waits while the pointer is in the table', async () => {
 test('a run that ends moves nothing under the pointer, and is read again once it is gone', async () => {
   runs.hold(true)
   served = [...served].reverse()
-  heard({ run_id: 'b', hours_lost: 3, status: 'finished' })
+  receive({ run_id: 'b', hours_lost: 3, status: 'finished' })
   await vi.advanceTimersByTimeAsync(5_000)
   expect(runs.order.value).toEqual(['a', 'b'])
   expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(0)
@@ -298,7 +298,7 @@ test('a failing service leaves the rows and says so', async () => {
 test('what was to be read while the service failed is read once it answers again', async () => {
   const answering = fetch
   vi.stubGlobal('fetch', () => Promise.resolve(new Response('{}', { status: 500 })))
-  heard({ run_id: 'b', hours_lost: 3, status: 'finished' })
+  receive({ run_id: 'b', hours_lost: 3, status: 'finished' })
   await vi.advanceTimersByTimeAsync(5_000)
   vi.stubGlobal('fetch', answering)
   runs.hold(false)
@@ -338,19 +338,19 @@ test('a search that is not understood leaves the rows and says why, until one is
 })
 
 test('a run that somebody put away is read again', async () => {
-  heard({ run_id: 'b', hours_lost: 3, archived_at: '2026-11-20T10:00:00Z' })
+  receive({ run_id: 'b', hours_lost: 3, archived_at: '2026-11-20T10:00:00Z' })
   await vi.advanceTimersByTimeAsync(5_000)
   expect(asked.filter(url => url.includes('limit=200'))).toHaveLength(1)
 })
 
 test('the first verdict of a week that had none is counted at once', async () => {
-  heard({ run_id: 'a', hours_lost: null })
+  receive({ run_id: 'a', hours_lost: null })
   await vi.advanceTimersByTimeAsync(0)
   runs.week.put(week({ hours_lost: 0, hours_used: 0 }))
-  heard({ run_id: 'a', hours_lost: null })
+  receive({ run_id: 'a', hours_lost: null })
   await vi.advanceTimersByTimeAsync(0)
   expect(runs.week.peek()?.hours_used, 'read again later').toBe(0)
-  heard({ run_id: 'a', hours_lost: 0.2 })
+  receive({ run_id: 'a', hours_lost: 0.2 })
   await vi.advanceTimersByTimeAsync(0)
   expect(runs.week.peek()?.hours_used).toBe(2_290)
 })

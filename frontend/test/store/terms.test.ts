@@ -30,7 +30,7 @@ test('a day is two terms and one filter', () => {
   expect(dayIn('started<=2026-11-20 seen>=2026-11-19')).toBeNull()
 })
 
-test('what narrows the list is told in words, the service’s labels among them, each with the way out of it', () => {
+test('what narrows the list is said in words, the service’s labels among them, each with the way out of it', () => {
   service.value = {
     labels: { cause: { storage_wait: 'slow storage' }, status: { lost: 'no signal' } },
   } as unknown as ServiceInfo

@@ -87,7 +87,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-test('says who is told of what, and what became of each message', async () => {
+test('says who gets messages about what, and what became of each message', async () => {
   render(<AlertsPage />)
   await screen.findByText('1 rule tells 1 channel.')
   screen.getByText('waits for data, from 20%, for 10 min')

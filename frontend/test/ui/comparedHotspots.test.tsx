@@ -113,6 +113,6 @@ test.each([
   [[0.5, 0.512], [null, null], '+1.2 points'],
   [[0.5, 0.5], [null, null], '0.0 points'],
   [[0.5, null], [10_000, null], '–'],
-] as const)('the change of shares %j and times %j is %s', (shares, times, told) => {
-  expect(changeText(shares, times)).toBe(told)
+] as const)('the change of shares %j and times %j is %s', (shares, times, text) => {
+  expect(changeText(shares, times)).toBe(text)
 })

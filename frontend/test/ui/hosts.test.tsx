@@ -74,7 +74,7 @@ describe('a host in the table', () => {
     expect(document.querySelectorAll('.meter-bar')).toHaveLength(1)
   })
 
-  test('GPUs are told with how busy they are and how long their run waits', () => {
+  test('GPUs are shown with how busy they are and how long their run waits', () => {
     const gpu = { name: 'A100', memory_used_bytes: null, memory_total_bytes: null }
     show({
       gpus: [

@@ -160,15 +160,15 @@ describe('where loading spends its time', () => {
   })
 
   test('says of which loading the sampler is no part', async () => {
-    const told = 'Nor is the sampler'
+    const sentence = 'Nor is the sampler'
     await show({ has_step: false })
-    expect(seen()).toContain(told)
+    expect(seen()).toContain(sentence)
     cleanup()
     await show({ has_step: true })
-    expect(seen()).not.toContain(told)
+    expect(seen()).not.toContain(sentence)
   })
 
-  test('lines that cannot be told apart stand together', async () => {
+  test('lines that cannot be distinguished stand together', async () => {
     const lines = hotspotsPage().hot_lines.map(line => ({ ...line, lines: [38, 41] as [number, number] }))
     await show({ hot_lines: lines.slice(0, 1) })
     expect(screen.getByText('photos.py:38–41')).toBeTruthy()
@@ -183,7 +183,7 @@ describe('where loading spends its time', () => {
     expect(first?.textContent).not.toMatch(/getitem(?!__)|collate/)
   })
 
-  test('tells the reader’s own code from that of packages', async () => {
+  test('distinguishes the reader’s own code from that of packages', async () => {
     await show({ hot_lines: [] })
     const own = screen.getAllByRole('button', { name: /your code/ })
     expect(own.map(({ title, className }) => [title, className])).toEqual([

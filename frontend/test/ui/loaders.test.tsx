@@ -148,11 +148,11 @@ test('the gain of one loop is said beside that of the run', () => {
   expect(seen()).not.toContain('× 1.48–1.71')
 })
 
-test('a loop that takes all of the time is not told as a share of it', () => {
+test('a loop that takes all of the time is not stated as a share of it', () => {
   const shared = [line({ share_of_run_fraction: 1 }), { ...VAL, share_of_run_fraction: 0.996 }]
   switchOf(null, OWN, { ...OWN, loaders: shared })
-  const told = [...document.querySelectorAll('label > small:last-child')].map(each => each.textContent)
-  expect(told).toEqual(['1.0% lost: 6 min of 10 GPU-hours', '30% lost: 3.0 h of 10 GPU-hours'])
+  const losses = [...document.querySelectorAll('label > small:last-child')].map(each => each.textContent)
+  expect(losses).toEqual(['1.0% lost: 6 min of 10 GPU-hours', '30% lost: 3.0 h of 10 GPU-hours'])
 })
 
 test('what one loop may gain names it once', () => {

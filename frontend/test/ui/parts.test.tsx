@@ -112,14 +112,14 @@ describe('a worker that died', () => {
   }
   const lives = [{ ...death, rank: undefined, loader: undefined, worker: undefined }]
 
-  test('is told with when, and what it took last', () => {
+  test('is shown with when, and what it took last', () => {
     const page = workersPage({ workers: [worker({ worker: 2, rss_bytes: 3 * 2 ** 30, lives })] })
     render(<DiedBanner run={run({ died_workers: [death] })} page={page} />)
     expect(seen()).toContain('Worker 2 of train died.')
     expect(seen()).toContain('Process 4711, 3 min into the run, in epoch 1, last seen with 3 GiB: ended')
   })
 
-  test('has no memory told that is a later process’s', () => {
+  test('shows no memory that is a later process’s', () => {
     const page = workersPage({
       workers: [worker({ worker: 2, rss_bytes: 5, lives: [{ ...death, start_us: 9 }] })],
     })
@@ -229,7 +229,7 @@ test('many names are a few, and all of them under the pointer', () => {
   expect(seen()).toBe('gpu-0, gpu-1, gpu-2')
 })
 
-test('a proxy that asks for its own sign-in is told from a service that is down', () => {
+test('a proxy that asks for its own sign-in is distinguished from a service that is down', () => {
   link.value = 'gone'
   isIntercepted.value = true
   render(<GoneBanner />)

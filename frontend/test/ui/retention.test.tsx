@@ -123,7 +123,7 @@ test('says why it was not saved, and stays', async () => {
   expect(closed).not.toHaveBeenCalled()
 })
 
-test('a bound of rounding is never told smaller than it is', async () => {
+test('a bound of rounding is never stated smaller than it is', async () => {
   await open()
   const said = ['exactly', ...['0.03', '0.4', '2'].map(percent => `rounded to within ${percent}%`)]
   const options = (screen.getByLabelText('Store durations') as HTMLSelectElement).options

@@ -106,32 +106,32 @@ describe('the verdict', () => {
 
   test('leads to the first fix, where that stands far below', () => {
     const link = () => document.querySelector<HTMLAnchorElement>('.first-fix')
-    const told = () => link()?.textContent
+    const label = () => link()?.textContent
     const untried = { is_promised: false, predicted_speedup: null }
     const { rerender } = render(<Verdict run={run()} diagnosis={diagnosis()} />)
-    expect(told()).toBe('Raise num_workers from 4 to 8× 1.48–1.71')
+    expect(label()).toBe('Raise num_workers from 4 to 8× 1.48–1.71')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried), advice()] })} />)
-    expect(told()).toBe('Raise num_workers from 4 to 8Worth a try')
+    expect(label()).toBe('Raise num_workers from 4 to 8Worth a try')
     expect(link()?.getAttribute('href')).toBe('#fix-1')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [advice(untried)] })} />)
-    expect(told()).toBe('Raise num_workers from 4 to 8Worth a try')
+    expect(label()).toBe('Raise num_workers from 4 to 8Worth a try')
     const elsewhere = {
       advice: [],
       beside_loader: 'Other jobs use the cores: move them.',
       is_beside_first: true,
     }
     rerender(<Verdict run={run()} diagnosis={diagnosis(elsewhere)} />)
-    expect(told()).toBe('Other jobs use the cores: move them.')
+    expect(label()).toBe('Other jobs use the cores: move them.')
     expect(link()?.getAttribute('href')).toBe('#fixes')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ ...elsewhere, advice: [advice(untried)] })} />)
-    expect(told()).toBe('Other jobs use the cores: move them.')
+    expect(label()).toBe('Other jobs use the cores: move them.')
     rerender(
       <Verdict
         run={run()}
         diagnosis={diagnosis({ ...elsewhere, advice: [advice()], is_beside_first: false })}
       />,
     )
-    expect(told()).toContain('Raise num_workers')
+    expect(label()).toContain('Raise num_workers')
     rerender(<Verdict run={run()} diagnosis={diagnosis({ advice: [] })} />)
     expect(link()).toBeNull()
     rerender(<Verdict run={run()} diagnosis={diagnosis()} leadsToFixes={false} />)
@@ -250,7 +250,7 @@ describe('the verdict', () => {
     expect(seen()).not.toContain('Worth a try')
   })
 
-  test('copies that are all of the loss are not told twice', () => {
+  test('copies that are all of the loss are not stated twice', () => {
     const all = { gpu_hours_lost: 9.4, hours_lost: 9.4, copy_hours_lost: 9.39 }
     render(<Verdict run={run()} diagnosis={diagnosis(all)} />)
     expect(seen()).toContain(
@@ -540,7 +540,7 @@ test('what differs from the run before is marked, and only that', () => {
   ])
 })
 
-test('command, versions and configuration are told, and what was set otherwise before', () => {
+test('command, versions and configuration are shown, and what was set otherwise before', () => {
   const previous = run({ torch_version: '2.12.0', config: { lr: 0.1 } })
   render(<RunFacts run={run({ config: { lr: 0.2, seed: 7 } })} previous={previous} />)
   expect(seen()).toContain('python train.py')
@@ -549,7 +549,7 @@ test('command, versions and configuration are told, and what was set otherwise b
   expect(seen()).toContain('config.seed7was not set')
 })
 
-test('versions of the device are told where they are known, and one that was not known before is no change', () => {
+test('versions of the device are shown where they are known, and one that was not known before is no change', () => {
   const hosts = [
     { gpu_driver: '580.95.05' },
     { gpu_driver: '580.95.05' },
@@ -661,7 +661,7 @@ test('a stretch of the timeline is summed up, steps cut where it cuts them', () 
   )
 })
 
-test('the footnote tells cost, losses and what was not measured', () => {
+test('the footnote states cost, losses and what was not measured', () => {
   const { rerender } = render(<Footnote run={run()} />)
   expect(seen()).toContain('measuring costs 3.6 µs per step (< 0.1%) · nothing recorded was dropped')
   rerender(<Footnote run={run({ steps: 18, overhead_us: 8_260 })} />)

@@ -108,7 +108,7 @@ test('a list of runs on GPUs and others shows what each lost, and what GPUs did'
   expect(fitting(1_376, true)).toEqual(expect.arrayContaining(['lost', 'lostGpu']))
 })
 
-test('small causes are told together and chosen together; no hour is left out', () => {
+test('small causes are listed together and chosen together; no hour is left out', () => {
   const causes = [
     'storage_wait',
     'cpu_limited',

@@ -74,7 +74,7 @@ describe('what a run tried', () => {
     expect(seen()).not.toContain('– to –')
   })
 
-  test('is told search by search, and what stayed is not called kept', () => {
+  test('is listed search by search, and what stayed is not called kept', () => {
     const again = [trial({ kept: true }), ...TRIED.map(one => ({ ...one, search: 1 }))]
     render(
       <TrialsPanel diagnosis={{ trials: again, steps_per_s: 10, status: 'finished' }} tuning={tuning()} />,
@@ -95,7 +95,7 @@ describe('what a run tried', () => {
     expect(figures).toEqual(['mean step before, in trials200 ms'])
   })
 
-  test('does not tell a gain before there is one', () => {
+  test('states no gain before there is one', () => {
     render(
       <TrialsPanel
         diagnosis={{ trials: TRIED, steps_per_s: 10, status: 'running' }}

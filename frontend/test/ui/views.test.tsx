@@ -177,7 +177,7 @@ function attempt(run_id: string, changes: Partial<HistoryRun> = {}): HistoryRun 
   }
 }
 
-test('the runs of a job are told with what changed between them, the newest first', async () => {
+test('the runs of a job are listed with what changed between them, the newest first', async () => {
   const changed = [
     { group: 'loader', name: 'num_workers', unit: 'setting', before: 0, after: 4, matters: true } as const,
   ]
@@ -213,7 +213,7 @@ function entry(changes: Partial<AuditEntry>): AuditEntry {
   }
 }
 
-test('a change is told by whom, of what, before and after; markup in it is text', async () => {
+test('a change says by whom, of what, before and after; markup in it is text', async () => {
   const entries = [
     entry({ action: 'tagged', before: { a: '1' }, after: {} }),
     entry({ before: '', after: '<img src=x>' }),

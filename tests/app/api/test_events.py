@@ -127,14 +127,14 @@ def test_a_run_that_was_judged_alike_has_the_diagnosis_it_had(application: Appli
     watching.close()
 
 
-def test_a_run_that_is_deleted_and_brought_back_is_told_as_such(application: Application, address: str) -> None:
+def test_a_run_that_is_deleted_and_brought_back_is_reported_as_such(application: Application, address: str) -> None:
     watching = Stream(address, "topic=runs&topic=run:run-1")
     post(store_of(application), [made_window(0, end={"status": "finished"})])
     watching.event()  # of its end
     watching.event()
     ask(address, "DELETE", "/api/v1/runs/run-1")
-    told = [watching.event()[1] for _ in range(2)]
-    assert [(each.topic, each.run.run_id, each.deleted) for each in told] == [
+    events = [watching.event()[1] for _ in range(2)]
+    assert [(each.topic, each.run.run_id, each.deleted) for each in events] == [
         ("runs", "run-1", True),
         ("run:run-1", "run-1", True),
     ]
@@ -143,15 +143,15 @@ def test_a_run_that_is_deleted_and_brought_back_is_told_as_such(application: App
     watching.close()
 
 
-def test_a_stream_that_resumes_is_told_of_what_was_deleted_meanwhile() -> None:
+def test_a_stream_that_resumes_has_what_was_deleted_meanwhile() -> None:
     gone = a_run().model_copy(update={"deleted_at": datetime(2026, 11, 20, tzinfo=timezone.utc)})
 
     async def read() -> str:
         text = event_streams.Events(lambda _: [gone]).watch(["runs"], since=gone.started_at)
         return "".join([await anext(text), await anext(text)])
 
-    told = asyncio.run(read())
-    assert RunEvent.model_validate_json(told.split("data: ")[1].strip()).deleted
+    sent = asyncio.run(read())
+    assert RunEvent.model_validate_json(sent.split("data: ")[1].strip()).deleted
 
 
 def test_topics_share_one_stream(application: Application, address: str) -> None:
@@ -324,9 +324,7 @@ def test_a_judge_that_fails_does_not_keep_the_run_from_the_page(
     watching.close()
 
 
-def test_a_stream_that_broke_is_told_the_latest_state_when_it_comes_back(
-    application: Application, address: str
-) -> None:
+def test_a_stream_that_broke_has_the_latest_state_when_it_comes_back(application: Application, address: str) -> None:
     store = store_of(application)
     first = Stream(address, "topic=runs")
     post(store, made_stream(1))
@@ -336,8 +334,8 @@ def test_a_stream_that_broke_is_told_the_latest_state_when_it_comes_back(
         post(store, made_stream(1, run_id=run_id))
     poll(lambda: store.unjudged() == [])
     again = Stream(address, "topic=runs", Last_Event_ID=number)
-    told = {again.event()[1].run.run_id for _ in range(2)}
-    assert {"run-2", "run-3"} <= told | {again.event()[1].run.run_id}
+    runs = {again.event()[1].run.run_id for _ in range(2)}
+    assert {"run-2", "run-3"} <= runs | {again.event()[1].run.run_id}
     one = Stream(address, "topic=run:run-3", Last_Event_ID=number)
     assert one.event()[1].run.run_id == "run-3"
     # As if the clock was set back since: every event that may have been missed is sent.

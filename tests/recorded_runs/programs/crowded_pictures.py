@@ -57,4 +57,4 @@ try:
 finally:
     for other in others:
         other.kill()
-write(loop, num_workers=workers, loading=pictures.clock.told())
+write(loop, num_workers=workers, loading=pictures.clock.figures())

@@ -42,4 +42,4 @@ for _batch in DataLoader(Volumes(), batch_size=16, num_workers=1, collate_fn=joi
     work(WORK_MS)
     loop.is_done()
 loop.ends()
-write(loop, joining=joining.clock.told())
+write(loop, joining=joining.clock.figures())

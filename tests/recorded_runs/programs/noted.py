@@ -62,7 +62,7 @@ class Loop:
         self.waited_s += time.perf_counter() - self._since
         self.spent_s += time.perf_counter() - self._began
 
-    def told(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         return {
             "loader": self.loader,
             "role": self.role,
@@ -88,7 +88,7 @@ class SharedClock:
             [time.perf_counter() - wall_s, time.thread_time() - cpu_s], dtype=torch.float64
         )
 
-    def told(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float]:
         wall_s, cpu_s = self.spent.sum(0).tolist()
         return {"wall_s": round(wall_s, 3), "cpu_s": round(cpu_s, 3)}
 
@@ -113,6 +113,6 @@ def work(ms: float) -> None:
 def write(*loops: Loop, **beside: Any) -> None:
     """Where the recorder asks for it; a rank or a process of a shell's loop beside the others'."""
     folder = Path(os.environ["NOTED"])
-    told = {"rank": int(os.environ.get("RANK", "0")), "loaders": [each.told() for each in loops], "pauses": PAUSES}
-    told |= {"wall_s": round(time.perf_counter() - BEGAN, 3), **beside}
-    (folder / f"{time.time_ns()}-{os.getpid()}.json").write_text(json.dumps(told))
+    noted = {"rank": int(os.environ.get("RANK", "0")), "loaders": [each.figures() for each in loops], "pauses": PAUSES}
+    noted |= {"wall_s": round(time.perf_counter() - BEGAN, 3), **beside}
+    (folder / f"{time.time_ns()}-{os.getpid()}.json").write_text(json.dumps(noted))

@@ -76,7 +76,7 @@ export function ChannelDialog({ sendsEmail, onAdded, onClose }: ChannelProps) {
   )
 }
 
-/** What a webhook's receiver checks signatures with: the service tells it once. */
+/** What a webhook's receiver checks signatures with: the service shows it once. */
 export function SecretDialog({ made, onClose }: { made: ChannelMade; onClose(): void }) {
   return (
     <Dialog title={say.secret.title(made.name)} onClose={onClose}>

@@ -1,4 +1,4 @@
-/** Adds a rule: which condition of whose runs is told to which channel. */
+/** Adds a rule: which condition of whose runs is reported to which channel. */
 import { useSignal } from '@preact/signals'
 import type { AlertRule, Channel } from '../../api/schema'
 import { addRule } from '../../store/alerts'

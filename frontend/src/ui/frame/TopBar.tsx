@@ -2,7 +2,7 @@
 import { useComputed } from '@preact/signals'
 import { route } from '../../router'
 import { now } from '../../store/clock'
-import { askForOwner, lastHeardAt, leave, link, service } from '../../store/connection'
+import { askForOwner, lastReceivedAt, leave, link, service } from '../../store/connection'
 import { isFiltered, listFilter } from '../../store/filter'
 import { highest } from '../../store/may'
 import type { RunsStore } from '../../store/runs'
@@ -91,7 +91,7 @@ function liveWords({ counts }: RunsStore): string {
   const reporting = counts.value?.running
   if (route.value.page === 'runs' && reporting !== undefined && !isFiltered(listFilter.value))
     return linkWords.liveRuns(reporting)
-  const ageS = lastHeardAt.value === null ? 0 : (now.value - lastHeardAt.value) / 1_000
+  const ageS = lastReceivedAt.value === null ? 0 : (now.value - lastReceivedAt.value) / 1_000
   return linkWords.live(Math.max(0, ageS))
 }
 

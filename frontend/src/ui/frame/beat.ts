@@ -1,6 +1,6 @@
 /** The dots that say "live" dim and light up with each event. A CSS animation would draw sixty frames a second. */
 import { effect } from '@preact/signals'
-import { lastHeardAt } from '../../store/connection'
+import { lastReceivedAt } from '../../store/connection'
 
 /** Least time between two changes. */
 const LEAST_MS = 900
@@ -8,9 +8,9 @@ const LEAST_MS = 900
 export function beatWithEvents(): void {
   let beatAt = 0
   effect(() => {
-    const heardAt = lastHeardAt.value ?? 0
-    if (heardAt - beatAt < LEAST_MS) return
-    beatAt = heardAt
+    const receivedAt = lastReceivedAt.value ?? 0
+    if (receivedAt - beatAt < LEAST_MS) return
+    beatAt = receivedAt
     document.documentElement.toggleAttribute('data-beat')
   })
 }

@@ -50,7 +50,7 @@ function settingOf({ change, to }: Advice): string {
   return to === null ? change : `${change}=${formatSetting(to)}`
 }
 
-/** What the sampler takes of the wait, from which it is told; the terminal has the same. */
+/** What the sampler takes of the wait, from which it is shown; the terminal has the same. */
 const LEAST_OF_WAIT = 0.05
 
 /** Of parts that are narrower a bar has no room for figure and name. As in the style sheet. */

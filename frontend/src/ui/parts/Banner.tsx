@@ -18,7 +18,7 @@ import { now } from '../../store/clock'
 import {
   isConnected,
   isIntercepted,
-  lastHeardAt,
+  lastReceivedAt,
   link,
   retryAt,
   retryNow,
@@ -50,7 +50,7 @@ export function Banner({ title, isGrave = false, children }: BannerProps) {
 export function GoneBanner() {
   if (link.value !== 'gone') return null
   const retryInS = Math.max(0, Math.ceil(((retryAt.value ?? now.value) - now.value) / 1_000))
-  const asOf = lastHeardAt.value === null ? null : formatClockSeconds(lastHeardAt.value)
+  const asOf = lastReceivedAt.value === null ? null : formatClockSeconds(lastReceivedAt.value)
   return (
     <div class="page-banner">
       <Banner title={isIntercepted.value ? banner.intercepted : banner.gone}>

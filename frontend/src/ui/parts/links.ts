@@ -1,4 +1,4 @@
-/** Plain text with the addresses in it told apart, so that they can be followed. No other markup is known. */
+/** Plain text with the addresses in it set apart, so that they can be followed. No other markup is known. */
 
 export interface Piece {
   text: string

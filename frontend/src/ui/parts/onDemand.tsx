@@ -5,7 +5,7 @@ import { useEffect, useErrorBoundary } from 'preact/hooks'
 import { FaultBanner, NotLoadedBanner } from './Banner'
 
 type OnDemand<P> = FunctionComponent<P> & {
-  /** Loads it before it is shown, so that it then stands there at once. Never raises: a failure is told where it is shown. */
+  /** Loads it before it is shown, so that it then stands there at once. Never raises: a failure is reported where it is shown. */
   ahead(): Promise<void>
 }
 

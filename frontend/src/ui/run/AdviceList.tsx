@@ -305,12 +305,12 @@ function CeilingNote({ diagnosis }: { diagnosis: Diagnosis }) {
   const { steps_per_s: now, loader, loaders } = diagnosis
   const could = withoutWaits(diagnosis)
   if (!now || !could || diagnosis.advice.every(one => one.ceiling === null)) return null
-  const told = (perS: number) => [formatFactor(perS / now), formatDuration(1e6 / perS)] as const
+  const formatted = (perS: number) => [formatFactor(perS / now), formatDuration(1e6 / perS)] as const
   const ofLoop = loaders.length > 1 ? loader : null
   return (
     <p class="note">
-      <Sentences text={say.ceilingNote(...told(could.least), waitedFor(diagnosis), ofLoop)} />
-      {could.most !== null && say.shorterRest(...told(could.most))}
+      <Sentences text={say.ceilingNote(...formatted(could.least), waitedFor(diagnosis), ofLoop)} />
+      {could.most !== null && say.shorterRest(...formatted(could.most))}
     </p>
   )
 }

@@ -13,7 +13,7 @@ import { isNarrow } from '../parts/media'
 import { Panel } from '../parts/Panel'
 import { GanttChart, type Pointed } from './GanttChart'
 
-/** Most lanes that can be told apart; the worker panel has all of them. */
+/** Most lanes that can be distinguished; the worker panel has all of them. */
 const LANES = 16
 const TABLE_ROWS = 40
 

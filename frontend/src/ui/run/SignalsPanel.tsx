@@ -45,7 +45,7 @@ export function SignalsPanel({ signals, isWell }: SignalsPanelProps) {
       class={`signals ${isWell ? 'well' : ''}`}
       // On a phone the verdict says it in words, and the charts stay near it.
       isFolded={isNarrow.value}
-      detail={isNarrow.value ? toldBy(signals) : undefined}
+      detail={isNarrow.value ? causesIn(signals) : undefined}
       controls={
         signals.length > fewOf(signals).length && <Toggle on={showsAll}>{say.all(signals.length)}</Toggle>
       }
@@ -63,18 +63,18 @@ export function SignalsPanel({ signals, isWell }: SignalsPanelProps) {
 
 /** Those that speak for a cause come first; what was ruled out is folded, but for a few. */
 function fewOf(signals: readonly Signal[]): readonly Signal[] {
-  const rank = (signal: Signal) => (isTelling(signal) ? 0 : signal.reading === 'not_measured' ? 2 : 1)
-  const telling = signals.filter(isTelling).length
-  return signals.toSorted((a, b) => rank(a) - rank(b)).slice(0, Math.min(MOST, Math.max(LEAST, telling)))
+  const rank = (signal: Signal) => (speaksForCause(signal) ? 0 : signal.reading === 'not_measured' ? 2 : 1)
+  const speaking = signals.filter(speaksForCause).length
+  return signals.toSorted((a, b) => rank(a) - rank(b)).slice(0, Math.min(MOST, Math.max(LEAST, speaking)))
 }
 
 /** What speaks for a cause, in short. */
-function toldBy(signals: readonly Signal[]): string {
-  const said = new Set(signals.filter(isTelling).map(({ says }) => says))
+function causesIn(signals: readonly Signal[]): string {
+  const said = new Set(signals.filter(speaksForCause).map(({ says }) => says))
   return said.size > 0 ? [...said].join(', ') : say.allRuledOut
 }
 
-function isTelling({ reading }: Signal): boolean {
+function speaksForCause({ reading }: Signal): boolean {
   return reading === 'cause' || reading === 'symptom'
 }
 
@@ -88,7 +88,7 @@ function Reading({ signal }: { signal: Signal }) {
   const { reading, says } = signal
   return (
     <span class={`with-glyph reading ${reading}`}>
-      {isTelling(signal) ? <Diamond /> : <Ring dashed={reading === 'not_measured'} />}
+      {speaksForCause(signal) ? <Diamond /> : <Ring dashed={reading === 'not_measured'} />}
       {says}
     </span>
   )

@@ -32,7 +32,7 @@ export function TrialsPanel({ diagnosis, tuning }: TrialsPanelProps) {
       class="trials"
       figures={trials.length > 0 ? { file: figuresOf(FILED, trials).file } : undefined}
     >
-      <Told tuning={tuning} />
+      <TuningResult tuning={tuning} />
       {trials.length > 0 && <Paces tuning={tuning} trials={trials} now={diagnosis.steps_per_s} />}
       {trials.length > 0 && <Tried trials={trials} isOver={diagnosis.status !== 'running'} />}
     </Panel>
@@ -54,7 +54,7 @@ function Tried({ trials, isOver }: { trials: readonly Trial[]; isOver: boolean }
   )
 }
 
-function Told({ tuning }: { tuning: Tuning }) {
+function TuningResult({ tuning }: { tuning: Tuning }) {
   const { began_with: before, kept, speedup, low, high, reason } = tuning
   if (tuning.status === 'kept' && kept && speedup !== null) {
     const interval = low !== null && high !== null ? say.interval(low.toFixed(2), high.toFixed(2)) : ''

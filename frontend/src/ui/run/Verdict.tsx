@@ -196,7 +196,7 @@ interface CostProps {
   isSoFar: boolean
 }
 
-/** Of what was lost, from which a part is told as all of it. */
+/** Of what was lost, from which a part is stated as all of it. */
 const NEARLY_ALL = 0.99
 
 /** Figures of this run: what was lost, what more will be, how fast it is, what a fix saves. */
@@ -204,7 +204,7 @@ function Cost({ outlook, diagnosis, isOfRun, isSoFar }: CostProps) {
   const noun = hourNoun(diagnosis.gpu_hours_lost !== null)
   const lost = diagnosis.gpu_hours_lost ?? diagnosis.hours_lost
   const { now, unit } = rates(diagnosis)
-  // Hours of GPUs are what is paid for: they are summed. Other time is told as it went by.
+  // Hours of GPUs are what is paid for: they are summed. Other time is stated as it went by.
   const ranks = diagnosis.ranks.length
   const each = ranks > 1 && diagnosis.gpu_hours_lost === null ? ranks : 1
   const paused = pausedShare(diagnosis) ?? 0
@@ -369,7 +369,7 @@ function Pauses({
   )
 }
 
-/** Of a run's time, from which what it did beside training is told. */
+/** Of a run's time, from which what it did beside training is shown. */
 const LEAST_PAUSED = 0.05
 
 function pausedShare({ paused_fraction: paused = null, loaders }: Diagnosis): number | null {
@@ -391,7 +391,7 @@ function rates({ steps_per_s, samples_per_s }: Diagnosis) {
   }
 }
 
-/** What was lost of all that it is told beside. `null`: the headline has the same figure, or has none of the copies. */
+/** What was lost of all that it is shown beside. `null`: the headline has the same figure, or has none of the copies. */
 function shareOfAll(diagnosis: Diagnosis, paused: number): string | null {
   const { hours_lost: lost, hours_used: used, copy_hours_lost: copies } = diagnosis
   const said = diagnosis.headline_stall_fraction ?? diagnosis.data_stall_fraction

@@ -77,7 +77,7 @@ export function ConfigCell({ run, name }: { run: RunSummary; name: string }) {
   return <span title={words}>{words}</span>
 }
 
-/** A gain is ticked where no gain at all is outside its interval; what was seen of another run is told without. */
+/** A gain is ticked where no gain at all is outside its interval; what was seen of another run is shown without. */
 export function Gain({ run }: { run: RunSummary }) {
   const { best_advice: best, observed_speedup: observed, observed_low: low } = run
   if (observed !== null) {

@@ -56,7 +56,7 @@ function draw({ charts: [chart] }: Overlay, width = WIDTH) {
 describe('the chart over all runs', () => {
   const BOTH = overlayOf(comparison(compared('a'), compared('b')), PAGES, 'step_us', 'step')
 
-  test('has a line a run, each with positions of its own, told apart by colour, dashes and name', () => {
+  test('has a line a run, each with positions of its own, distinguished by colour, dashes and name', () => {
     expect(BOTH.left).toEqual([])
     const { recording, scale } = draw(BOTH)
     const [[a], [b]] = [recording.strokes('ink'), recording.strokes('run-1')]

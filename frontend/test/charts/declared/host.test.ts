@@ -88,7 +88,7 @@ test('memory of which the limit is not known is no share of anything', () => {
   expect(chartNamed('Memory and /dev/shm', unknown).drawn).toBeNull()
 })
 
-test('rates have a round top in one unit, which the highest tick tells', () => {
+test('rates have a round top in one unit, which the highest tick names', () => {
   const rate = (metric: string, values: (number | null)[]) =>
     ({ metric, unit: 'bytes_per_s', values, missing: null }) as const
   const series = [

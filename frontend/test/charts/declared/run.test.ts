@@ -106,7 +106,7 @@ describe('where the step time goes', () => {
     expect([chart.drawn, chart.missing]).toEqual([null, 'no loader was hooked'])
   })
 
-  test('one slow first step does not flatten all the others, and is told', () => {
+  test('one slow first step does not flatten all the others, and is labelled', () => {
     const long = [5_000_000, ...Array(99).fill(400_000)]
     const [chart] = charts(series('step_us', long), series('data_wait_us', long)) as [ShownChart]
     const { recording, scale } = draw(chart)

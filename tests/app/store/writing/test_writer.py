@@ -81,24 +81,24 @@ def test_a_group_is_committed_together_and_answered_after_that(store: Store, gat
 
 
 def test_the_listener_is_called_with_runs_that_have_new_windows_and_not_for_repeats(store: Store) -> None:
-    heard: list[set[str]] = []
-    store.listen(lambda stored, _: heard.append({each.window.run_id for each in stored}))
+    calls: list[set[str]] = []
+    store.listen(lambda stored, _: calls.append({each.window.run_id for each in stored}))
     store.submit(posted_window(made_window(0))).result(timeout=30)
     store.submit(posted_window(made_window(0))).result(timeout=30)
     store.submit(posted_window(made_window(0, run_id="run-2"))).result(timeout=30)
     settle(store)
-    assert heard == [{"run-1"}, {"run-2"}]
+    assert calls == [{"run-1"}, {"run-2"}]
 
 
-def test_the_listener_is_told_which_runs_have_ended_with_all_of_their_ranks(store: Store) -> None:
-    heard: list[set[str]] = []
-    store.listen(lambda _, ended: heard.append(ended))
+def test_the_listener_receives_runs_that_have_ended_with_all_of_their_ranks(store: Store) -> None:
+    calls: list[set[str]] = []
+    store.listen(lambda _, ended: calls.append(ended))
     for rank in (0, 1):
         store.submit(posted_window(made_window(0, rank=rank))).result(timeout=30)
     for rank in (0, 1):
         store.submit(posted_window(made_window(1, rank=rank, end={"status": "finished"}))).result(timeout=30)
     settle(store)
-    assert heard == [set(), set(), set(), {"run-1"}]
+    assert calls == [set(), set(), set(), {"run-1"}]
 
 
 def test_one_write_that_fails_spoils_no_other_of_its_group(store: Store, gate: Gate) -> None:

@@ -91,7 +91,7 @@ interface ItemProps {
   page: HotspotsPage
 }
 
-/** What a screen reader is told of the tree: the one item that the reader has come to, and its place. */
+/** What a screen reader gets of the tree: the one item that the reader has come to, and its place. */
 function Item({ id, bar, bars, page }: ItemProps) {
   const siblings = rowWith(bars, bar)
   return (

@@ -31,7 +31,7 @@ interface Place {
   name: string
   file: string
   line: number | null
-  /** The first and the last of those that cannot be told apart; `null`: it is `line`. */
+  /** The first and the last of those that cannot be distinguished; `null`: it is `line`. */
   lines: readonly number[] | null
   isOwn: boolean
   /** The function that the line is in. */
