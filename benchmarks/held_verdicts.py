@@ -86,15 +86,16 @@ def _judged(ranks: int, waits_us: Callable[[int], Waits]) -> Seen:
                     store.submit(posted).result()
                     due.note([counted(posted)], now_s)
                     due.note_pace(MOST_APART_S / SPARED, now_s)
-                    if not due.ready(now_s):
+                    is_due = bool(due.ready(now_s))
+                    if not (is_due or due.confirm(now_s)):
                         continue
-                    is_found = due.take("RUN", now_s, anew=False)
                     diagnosis = diagnoser.diagnose(store, "RUN")
                     assert diagnosis is not None
-                    if not is_found:
+                    if not is_due:
                         assert last is not None
                         seen.compare(last, diagnosis)
                         continue
+                    due.take("RUN", now_s)
                     seen.counts["found"] += 1
                     last, verdict = diagnosis, save(store, found_in(diagnosis)).verdict
                     due.note_verdict("RUN", verdict and (verdict.bound, verdict.level, verdict.cause))

@@ -229,8 +229,8 @@ API = (
     Fault(
         "a verdict that holds is never found anew",
         "app/underfed_server/api/due_runs.py",
-        "not anew and now < known.found_at + self._apart_s and",
-        "not anew and",
+        "if each.at <= at and each.found_at > found_since",
+        "if each.at <= at",
         ("tests/app/api/test_due_runs.py",),
     ),
     Fault(

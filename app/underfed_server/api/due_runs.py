@@ -12,13 +12,16 @@ APART_S = 1.0
 """Between two judgements of one run: windows come once a second."""
 
 MOST_APART_S = 30.0
-"""Between two judgements of a run whose verdict holds: its cause may change all the same."""
+"""Between two judgements of a run whose verdict holds, where there is time: its cause may change all the same."""
+
+MOST_CONFIRMED_S = 60.0
+"""Where there is none: a verdict that was found so long ago is found anew before fresher ones."""
 
 SPARED = 2.0
 """Judging runs whose verdicts hold may take one part in so many of the time."""
 
 CONFIRM_S = 5.0
-"""After which a verdict that holds is confirmed, where it is not found anew."""
+"""After which a verdict that holds is confirmed, if it was not found anew."""
 
 LIVE_S = 30.0
 """A run of which no window came for so long is not counted among those to be judged."""
@@ -85,17 +88,23 @@ class DueRuns:
         ready = [run_id for run_id, due_at in self._due.items() if due_at <= now]
         return sorted(ready, key=lambda run_id: self._turn(run_id, now))
 
-    def take(self, run_id: str, now: float, *, anew: bool = True) -> bool:
-        """Its turn is now. ``False``: its verdict holds and is confirmed, and not found anew, unless that is asked."""
+    def take(self, run_id: str, now: float) -> None:
+        """It is judged now."""
         del self._due[run_id]
         known = self._judged.setdefault(run_id, _Judged(now, now, now))
-        known.at = now
-        if not anew and now < known.found_at + self._apart_s and self._holds(run_id):
-            self._held.confirm(run_id)
-            return False
-        known.found_at, known.is_found = now, False
+        known.at = known.found_at = now
+        known.is_found = False
         self._held.begin(run_id)
-        return True
+
+    def confirm(self, now: float) -> list[str]:
+        """Confirm the verdicts that hold and have waited for it. Returns whose they are."""
+        found_since, at = now - MOST_CONFIRMED_S, now - CONFIRM_S
+        waiting = (run_id for run_id, each in self._judged.items() if each.at <= at and each.found_at > found_since)
+        confirmed = [run_id for run_id in waiting if self._holds(run_id)]
+        for run_id in confirmed:
+            self._judged[run_id].at = now
+            self._held.confirm(run_id)
+        return confirmed
 
     def note_verdict(self, run_id: str, verdict: object | None) -> None:
         """What a run that was taken was judged to be; ``None``: nothing yet."""
@@ -125,7 +134,7 @@ class DueRuns:
         if judged is None:
             return now
         if self._holds(run_id):
-            return max(now, min(judged.at + CONFIRM_S, judged.found_at + self._apart_s))
+            return max(now, judged.found_at + self._apart_s)
         return max(now, judged.at + APART_S)
 
     def _holds(self, run_id: str) -> bool:
@@ -137,6 +146,6 @@ class DueRuns:
         if judged is None:
             return 0, 0.0, self._due[run_id]
         is_late = judged.at <= now - (FIRST_AGAIN_S if judged.verdict is None else LATE_S)
-        if is_late:
+        if is_late or judged.found_at <= now - MOST_CONFIRMED_S:
             return 1, judged.at - (0.0 if judged.verdict else LATE_S - FIRST_AGAIN_S), self._due[run_id]
-        return 2, judged.at + (STEADY_S if judged.is_steady else 0.0), self._due[run_id]
+        return 2 + self._holds(run_id), judged.at + (STEADY_S if judged.is_steady else 0.0), self._due[run_id]

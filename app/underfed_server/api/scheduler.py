@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import socket
@@ -42,27 +43,21 @@ SWEEP_S = 5.0
 AGAIN_S = 5.0
 """After which a run that another service process judges is asked for again: that process may be gone."""
 
+CONFIRM_EVERY_S = 1.0
+"""How often verdicts are confirmed, while windows come."""
+
 CLOSING_S = 1.5
 
 NEWEST = 0.1
 """Share of the newest judgement in how long one takes."""
 
 
-class Turn(NamedTuple):
-    """Of a run."""
-
-    run_id: str
-    is_confirmed: bool
-    """Its verdict holds for all that came since; ``False``: it is to be found."""
+class Found(NamedTuple):
     as_of: datetime
     """What came later is not in it."""
-
-
-class Found(NamedTuple):
     diagnosis: FoundDiagnosis | None
     """``None``: the last one stays."""
-    curve: Curve | None
-    """Likewise."""
+    curve: Curve
 
 
 class Watcher(Protocol):
@@ -103,6 +98,7 @@ class JudgementScheduler:
         self._noted_at = store.now()
         self._judgement_s = 0.0
         self._sweep_at = time.monotonic()
+        self._confirm_at = math.inf
         self._changed = threading.Condition()
         self._watching = threading.Lock()
         self._is_closing = False
@@ -153,7 +149,9 @@ class JudgementScheduler:
             self._noted_at = self._store.now()
             # Where others come to other processes, whether a verdict holds is not known here.
             if not self._store.is_shared:
-                self._due.note(stored, time.monotonic())
+                now = time.monotonic()
+                self._due.note(stored, now)
+                self._confirm_at = min(self._confirm_at, now + CONFIRM_EVERY_S)
         self.touch({each.window.run_id for each in stored}, ended)
 
     def hurry(self, run_id: str) -> None:
@@ -167,27 +165,50 @@ class JudgementScheduler:
         while not self._is_closing:
             if self._is_time_to_sweep():
                 self._sweep()
-            # Whoever waits for a turn sweeps meanwhile: a judgement may hang.
-            if not self._turns.acquire(timeout=max(0.0, self._sweep_at - time.monotonic())):
+            self._confirm()
+            # Whoever waits for a turn sweeps and confirms meanwhile: a judgement may hang.
+            if not self._turns.acquire(timeout=max(0.0, self._look_at() - time.monotonic())):
                 continue
             try:
-                turn = self._next()
+                run_id = self._next()
                 begun = time.monotonic()
-                found = None if turn is None else self._find(turn)
+                found = None if run_id is None else self._find(run_id)
                 found_s = time.monotonic() - begun
             finally:
                 self._turns.release()
-            if turn is None:
+            if run_id is None:
                 continue
             if found is not None:
-                self._save(turn, found)
-            if not turn.is_confirmed:
-                self._counters.judgement_seconds.observe(time.monotonic() - begun)
+                self._save(run_id, found)
+            self._counters.judgement_seconds.observe(time.monotonic() - begun)
             with self._changed:
-                if not turn.is_confirmed:
-                    self._judgement_s += NEWEST * (found_s - self._judgement_s)
-                self._in_hand.discard(turn.run_id)
+                self._judgement_s += NEWEST * (found_s - self._judgement_s)
+                self._in_hand.discard(run_id)
                 self._changed.notify()
+
+    def _look_at(self) -> float:
+        """When there is something to do beside judging."""
+        return min(self._sweep_at, self._confirm_at)
+
+    def _confirm(self) -> None:
+        """By one of the threads, where it is time: all verdicts that hold."""
+        with self._changed:
+            now = time.monotonic()
+            if now < self._confirm_at:
+                return
+            # The next windows set it.
+            self._confirm_at = math.inf
+            confirmed, as_of = self._due.confirm(now), self._noted_at
+        if not confirmed:
+            return
+        try:
+            self._store.note_confirmed(confirmed, as_of)
+        except Exception as error:
+            log_failure(log, error, "verdicts that hold could not be confirmed")
+        for run_id in confirmed:
+            with self._failures_logged(run_id):
+                self._watch(run_id)
+                self._publish(run_id, diagnosis_changed=False)
 
     def _is_time_to_sweep(self) -> bool:
         """For one of the threads."""
@@ -197,7 +218,7 @@ class JudgementScheduler:
                 self._sweep_at = time.monotonic() + SWEEP_S
             return is_time
 
-    def _next(self) -> Turn | None:
+    def _next(self) -> str | None:
         """Waits for the run whose turn it is, of several one that is awaited, or has ended: its last figures are what
         is looked at next. ``None``: none is due before the next sweep, or the scheduler closes.
         """
@@ -206,21 +227,19 @@ class JudgementScheduler:
             if not ready and not self._is_closing:
                 # A run that another thread judges is waited for until that is done.
                 next_at = self._due.next_at(but=self._in_hand)
-                until = self._sweep_at if next_at is None else min(self._sweep_at, next_at)
+                until = self._look_at() if next_at is None else min(self._look_at(), next_at)
                 self._changed.wait(max(0.0, until - time.monotonic()))
                 ready = self._ready()
             if self._is_closing:
                 return None
             first = (run_id for some in (self._awaited, self._ended) for run_id in ready if run_id in some)
             run_id = next(first, None) or next(iter(ready), None)
-            if run_id is None:
-                return None
-            is_awaited = run_id in self._awaited or run_id in self._ended
-            is_found = self._due.take(run_id, time.monotonic(), anew=is_awaited)
-            self._in_hand.add(run_id)
-            self._awaited.discard(run_id)
-            self._ended.discard(run_id)
-            return Turn(run_id, not is_found, self._store.now() if is_found else self._noted_at)
+            if run_id is not None:
+                self._due.take(run_id, time.monotonic())
+                self._in_hand.add(run_id)
+                self._awaited.discard(run_id)
+                self._ended.discard(run_id)
+            return run_id
 
     def _ready(self) -> list[str]:
         return [run_id for run_id in self._due.ready(time.monotonic()) if run_id not in self._in_hand]
@@ -239,34 +258,34 @@ class JudgementScheduler:
             self._due.note_pace(self._judgement_s, time.monotonic())
             self._due.forget_silent(time.monotonic())
 
-    def _find(self, turn: Turn) -> Found | None:
+    def _find(self, run_id: str) -> Found | None:
         """``None``: the run is not to be judged here now."""
-        with self._failures_logged(turn.run_id):
-            if turn.is_confirmed:
-                return Found(None, None)
-            if self._store.claim(turn.run_id, self._name):
-                return self._judged(turn.run_id)
-            self._defer(turn.run_id)
+        with self._failures_logged(run_id):
+            if self._store.claim(run_id, self._name):
+                return Found(self._store.now(), *self._judged(run_id))
+            self._defer(run_id)
         return None
 
-    def _save(self, turn: Turn, found: Found) -> None:
-        run_id, diagnosis = turn.run_id, found.diagnosis
+    def _save(self, run_id: str, found: Found) -> None:
+        diagnosis = found.diagnosis
         with self._failures_logged(run_id):
             judgement = None
             if diagnosis is not None:
                 judgement = self._unless_it_fails(run_id, lambda: save(self._store, diagnosis))
             self._watch(run_id)
-            self._store.note_judged(run_id, found.curve, turn.as_of)
+            self._store.note_judged(run_id, found.curve, found.as_of)
             if judgement is not None:
                 verdict = judgement.verdict
                 with self._changed:
                     self._due.note_verdict(
                         run_id, None if verdict is None else (verdict.bound, verdict.level, verdict.cause)
                     )
-            # Where the database is shared, every process notifies its own pages: see Follower.
-            if not self._store.is_shared and self._events.open_streams:
-                run = self._store.summary(run_id)
-                self._events.publish(run, diagnosis_changed=judgement is not None and judgement.is_new)
+            self._publish(run_id, diagnosis_changed=judgement is not None and judgement.is_new)
+
+    def _publish(self, run_id: str, *, diagnosis_changed: bool) -> None:
+        # Where the database is shared, every process notifies its own pages: see Follower.
+        if not self._store.is_shared and self._events.open_streams:
+            self._events.publish(self._store.summary(run_id), diagnosis_changed=diagnosis_changed)
 
     @contextmanager
     def _failures_logged(self, run_id: str) -> Iterator[None]:
@@ -300,13 +319,13 @@ class JudgementScheduler:
         with self._changed:
             self._due.defer(run_id, time.monotonic() + AGAIN_S)
 
-    def _judged(self, run_id: str) -> Found:
+    def _judged(self, run_id: str) -> tuple[FoundDiagnosis | None, Curve]:
         judge = self._judge
         found = None if judge is None else self._unless_it_fails(run_id, lambda: judge(self._store, run_id))
         if found is not None:
-            return Found(*found)
+            return found
         with self._store.reading(steps_alone=True) as reader:
-            return Found(None, read_spark(reader, run_id))
+            return None, read_spark(reader, run_id)
 
     def _unless_it_fails(self, run_id: str, work: Callable[[], T]) -> T | None:
         """``None``: the last diagnosis of the run stays. Its windows and its line in the list must not wait until the

@@ -404,7 +404,7 @@ class Store:
 
         return self.write(save)
 
-    def note_judged(self, run_id: str, spark: Sequence[float | None] | None, as_of: datetime | None = None) -> None:
+    def note_judged(self, run_id: str, spark: Sequence[float | None], as_of: datetime | None = None) -> None:
         """Note that the run was judged, see :func:`diagnoses.note_judged`; answers to its windows say how long ago that
         was."""
 
@@ -412,6 +412,16 @@ class Store:
             now = self.now()
             diagnoses.note_judged(connection, now, run_id, spark, as_of)
             self._writer.note_judged(run_id, as_of or now)
+
+        self.write(note)
+
+    def note_confirmed(self, run_ids: Sequence[str], as_of: datetime) -> None:
+        """Note that the verdicts on these runs hold for all that came until ``as_of``, likewise."""
+
+        def note(connection: Connection) -> None:
+            diagnoses.note_confirmed(connection, self.now(), run_ids, as_of)
+            for run_id in run_ids:
+                self._writer.note_judged(run_id, as_of)
 
         self.write(note)
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from itertools import count
+from math import ceil
 from typing import Any
 
 import pytest
 
 from tests.app.made_windows import made_window, posted_window
-from underfed_server.api.due_runs import APART_S, CONFIRM_S, FIRST_AGAIN_S, FORGET_S, LATE_S, SPARED, DueRuns
+from underfed_server.api.due_runs import (
+    APART_S,
+    CONFIRM_S,
+    FIRST_AGAIN_S,
+    FORGET_S,
+    LATE_S,
+    MOST_CONFIRMED_S,
+    SPARED,
+    DueRuns,
+)
 from underfed_server.store.writing.counted_window import CountedWindow, counted
 
 SLOW = ("data", "bound", "too_few_workers")
@@ -108,13 +118,12 @@ def test_a_verdict_that_holds_is_confirmed_where_there_is_more_to_judge_than_tim
     due = busy()
     found_at: list[int] = []
     confirmed_at: list[int] = []
-    for index in range(1, 50):
-        due.note(windows(index), index)
-        if due.ready(index):
-            is_found = due.take("a", index, anew=False)
-            (found_at if is_found else confirmed_at).append(index)
-            if is_found:
-                due.note_verdict("a", SLOW)
+    for second in range(1, 50):
+        due.note(windows(second), second)
+        if judge(due, second):
+            found_at.append(second)
+        if due.confirm(second):
+            confirmed_at.append(second)
     assert found_at == [20, 40]
     assert confirmed_at == [5, 10, 15, 25, 30, 35, 45]
 
@@ -124,23 +133,30 @@ def test_where_there_is_time_it_is_found_anew_each_time() -> None:
     due.note(windows(0), 0)
     judge(due, 0)
     due.note(windows(1), 0.5)
-    assert due.next_at() == APART_S
-    assert due.take("a", APART_S, anew=False)
+    assert (judge(due, APART_S), due.confirm(APART_S)) == ("a", [])
 
 
 def test_a_verdict_that_is_contradicted_is_due_at_once() -> None:
     due = busy()
     due.note(windows(1), 2)
-    assert due.next_at() == CONFIRM_S
-    due.note(windows(2, end={"status": "finished"}), 3)
-    assert due.ready(3) == ["a"]
-    assert due.take("a", 3, anew=False)
+    assert due.next_at() == 20
+    due.note(windows(2, end={"status": "finished"}), 6)
+    assert (due.ready(6), due.confirm(6)) == (["a"], [])
 
 
-def test_one_that_somebody_waits_for_is_found_anew() -> None:
+def test_one_that_holds_is_found_anew_in_the_end_before_fresher_ones() -> None:
     due = busy()
-    due.note(windows(1), 2)
-    assert due.take("a", CONFIRM_S, anew=True)
+    due.note(windows(0, run_id="changes"), 0)
+    for second in range(1, ceil(MOST_CONFIRMED_S) + 5):
+        due.note(windows(second), second)
+        if second > 20:
+            due.note(windows(second, run_id="changes", end={"status": "finished"}), second)
+            assert due.ready(second)[0] == ("changes" if second < MOST_CONFIRMED_S else "a")
+            due.take("changes", second)
+            due.note_verdict("changes", second)
+        if second < MOST_CONFIRMED_S:
+            assert bool(due.confirm(second)) == (second % 5 == 0)
+    assert due.confirm(second) == []
 
 
 @pytest.mark.parametrize("verdict", [None, "failed"])
@@ -152,24 +168,27 @@ def test_there_is_nothing_to_confirm_without_a_verdict(verdict: str | None) -> N
         due.note_verdict("a", None)
     due.note(windows(2), 6)
     assert due.ready(6) == ["a"]
-    assert due.take("a", 6, anew=False)
+    assert due.confirm(5 + CONFIRM_S) == []
 
 
-def test_a_window_that_comes_while_the_run_is_judged_waits_for_its_confirmation() -> None:
+def test_a_window_that_comes_while_the_run_is_judged_does_not_hurry_the_next_judgement() -> None:
     due = busy()
     due.note(windows(1), 2)
     due.take("a", 20)
     due.note(windows(2), 20.5)
     due.note_verdict("a", SLOW)
-    assert due.next_at() == 20 + CONFIRM_S
+    assert due.next_at() == 20 + 20
 
 
 def test_a_run_that_has_fallen_silent_is_found_anew() -> None:
     due = busy()
     due.note(windows(1), 2)
-    assert not due.take("a", 5, anew=False)
-    due.touch(["a"], 19)
-    assert due.take("a", 19, anew=False), "no window came: what has changed is its status"
+    assert due.confirm(5) == ["a"]
+    assert due.confirm(10) == [], "no window came"
+    due.note(windows(run_id="other"), 10)
+    judge(due, 20)
+    due.touch(["a"], 25)
+    assert due.ready(25) == ["a"], "what has changed is its status"
 
 
 def test_runs_that_another_thread_judges_are_not_what_is_waited_for() -> None:

@@ -241,6 +241,7 @@ def test_a_verdict_that_holds_is_confirmed_and_found_anew_once_it_does_not(
     monkeypatch.setattr(scheduler, "SWEEP_S", 0.05)
     monkeypatch.setattr(due_runs, "SPARED", 1e9)
     monkeypatch.setattr(due_runs, "CONFIRM_S", 0.05)
+    monkeypatch.setattr(scheduler, "CONFIRM_EVERY_S", 0.05)
     store, steps = store_of(application), made_stream(6, steps=2_000, run_id="steady")
     post(store, [next(steps), made_window(0, run_id="other")])
     poll(lambda: {"steady", "other"} <= set(judge.judged))

@@ -103,24 +103,25 @@ def read_diagnosis(connection: Connection, run_id: str) -> Diagnosis | None:
 
 
 def note_judged(
-    connection: Connection,
-    now: datetime,
-    run_id: str,
-    spark: Sequence[float | None] | None,
-    as_of: datetime | None = None,
+    connection: Connection, now: datetime, run_id: str, spark: Sequence[float | None], as_of: datetime | None = None
 ) -> None:
-    """Note that the run was judged, or could not be, or that its verdict holds: it is not judged again before it
-    changes.
+    """Note that the run was judged, or could not be: it is not judged again before it changes.
 
-    ``spark``: see :class:`RunSummary`; ``None``: the last one stays. ``as_of``: when it began to be read for that, by
-    default now; what came later is not in it.
+    ``spark``: see :class:`RunSummary`. ``as_of``: when it began to be read for that, by default now; what came later
+    is not in it.
     """
-    as_of = as_of or now
+    connection.execute(_NOTED, {"of": run_id, "spark": list(spark), **_judged(now, as_of or now)})
+
+
+def note_confirmed(connection: Connection, now: datetime, run_ids: Sequence[str], as_of: datetime) -> None:
+    """Note that the last verdicts on these runs hold for all that came until ``as_of``."""
+    values = _judged(now, as_of)
+    connection.execute(_NOTED, [{"of": run_id, **values} for run_id in run_ids])
+
+
+def _judged(now: datetime, as_of: datetime) -> dict[str, datetime]:
     within = {"earliest": as_of - LOST_AFTER, "latest": as_of + LOST_AFTER}
-    values = {"of": run_id, "judged_at": as_of, "changed_at": now}
-    if spark is not None:
-        values["spark"] = list(spark)
-    connection.execute(_NOTED, within | values)
+    return {**within, "judged_at": as_of, "changed_at": now}
 
 
 def unjudged(connection: Connection, now: datetime) -> list[str]:
