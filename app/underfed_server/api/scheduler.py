@@ -52,7 +52,7 @@ NEWEST = 0.1
 """Share of the newest judgement in how long one takes."""
 
 
-class Found(NamedTuple):
+class NewJudgement(NamedTuple):
     as_of: datetime
     """What came later is not in it."""
     diagnosis: FoundDiagnosis | None
@@ -258,15 +258,15 @@ class JudgementScheduler:
             self._due.note_pace(self._judgement_s, time.monotonic())
             self._due.forget_silent(time.monotonic())
 
-    def _find(self, run_id: str) -> Found | None:
+    def _find(self, run_id: str) -> NewJudgement | None:
         """``None``: the run is not to be judged here now."""
         with self._failures_logged(run_id):
             if self._store.claim(run_id, self._name):
-                return Found(self._store.now(), *self._judged(run_id))
+                return NewJudgement(self._store.now(), *self._judged(run_id))
             self._defer(run_id)
         return None
 
-    def _save(self, run_id: str, found: Found) -> None:
+    def _save(self, run_id: str, found: NewJudgement) -> None:
         diagnosis = found.diagnosis
         with self._failures_logged(run_id):
             judgement = None
