@@ -345,7 +345,7 @@ def test_a_training_is_logged_to_the_run_that_it_names(service: Service, mlflow_
     train(30)
     wait_until(lambda: underfed.stats()["steps"], "the collector has read the steps")
     underfed.finish()
-    wait_until(mlflow_log.exists, "the figures are logged")
+    wait_until(lambda: mlflow_log.exists() and mlflow_log.read_text(), "the figures are logged")
     run_id, metrics, tags = json.loads(mlflow_log.read_text().splitlines()[0])
     assert run_id == "m1"
     assert {"system/underfed/data_stall_fraction", "system/underfed/steps_per_s"} <= {each[0] for each in metrics}
