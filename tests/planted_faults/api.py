@@ -29,7 +29,7 @@ API = (
     Fault(
         "a run that has ended waits for its verdict behind those that run",
         "app/underfed_server/api/scheduler.py",
-        "            self._ended.update(ended)\n",
+        "        self._ended.update(ended)\n",
         "",
         ("tests/app/api/test_events.py",),
     ),

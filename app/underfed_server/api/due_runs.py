@@ -58,7 +58,9 @@ class _Judged:
 class DueRuns:
     """Times are of one monotonic clock, in seconds. Not for several threads at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, sees_all: bool = True) -> None:
+        """``sees_all``: every window is noted here; otherwise no verdict is known to hold."""
+        self._sees_all = sees_all
         self._due: dict[str, float] = {}
         self._judged: dict[str, _Judged] = {}
         self._held = HeldVerdicts()
@@ -71,7 +73,7 @@ class DueRuns:
 
     def note(self, stored: Sequence[CountedWindow], now: float) -> None:
         """These windows came."""
-        contradicted = self._held.note(stored)
+        contradicted = self._held.note(stored) if self._sees_all else ()
         run_ids = {each.window.run_id for each in stored}
         for run_id in run_ids & self._judged.keys():
             self._judged[run_id].came_at = now

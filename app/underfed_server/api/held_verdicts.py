@@ -38,24 +38,15 @@ class _Sums:
     data_wait_us: float = 0.0
     gpu_idle_us: float = 0.0
 
-    def add(self, new: CountedSteps) -> None:
-        room = THRESHOLDS.judged_steps - new.rows
-        if self.steps > room:
-            self._fade(max(0, room) / self.steps)
-        self.steps += new.rows
-        self.step_us += new.step_us
-        self.data_wait_us += new.data_wait_us
-        self.gpu_idle_us += new.gpu_idle_us
+    def add(self, other: _Sums, times: float = 1.0) -> None:
+        self.steps += times * other.steps
+        self.step_us += times * other.step_us
+        self.data_wait_us += times * other.data_wait_us
+        self.gpu_idle_us += times * other.gpu_idle_us
 
     def means(self) -> _Means:
         whole_us = self.step_us or 1.0
         return _Means(self.step_us / max(1.0, self.steps), self.data_wait_us / whole_us, self.gpu_idle_us / whole_us)
-
-    def _fade(self, kept: float) -> None:
-        self.steps *= kept
-        self.step_us *= kept
-        self.data_wait_us *= kept
-        self.gpu_idle_us *= kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +137,14 @@ def _add(run: _Run, lane: _Lane, steps: CountedSteps) -> None:
     sums = run.lanes.get(lane)
     if sums is None:
         sums = run.lanes[lane] = _Sums()
-    before = sums.steps, sums.step_us, sums.data_wait_us, sums.gpu_idle_us
-    sums.add(steps)
-    whole = run.whole
-    whole.steps += sums.steps - before[0]
-    whole.step_us += sums.step_us - before[1]
-    whole.data_wait_us += sums.data_wait_us - before[2]
-    whole.gpu_idle_us += sums.gpu_idle_us - before[3]
+    whole, room = run.whole, max(0, THRESHOLDS.judged_steps - steps.rows)
+    if sums.steps > room:
+        fading = room / sums.steps - 1.0
+        whole.add(sums, fading)
+        sums.add(sums, fading)
+    new = _Sums(steps.rows, steps.step_us, steps.data_wait_us, steps.gpu_idle_us)
+    whole.add(new)
+    sums.add(new)
     if run.judged_whole is not None and not run.is_contradicted:
         judged = run.judged.get(lane)
         run.is_contradicted = (

@@ -91,7 +91,8 @@ class JudgementScheduler:
         self._turns = threading.Semaphore(AHEAD)
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._counters = counters
-        self._due = DueRuns()
+        # Where the database is shared, windows come to other processes too.
+        self._due = DueRuns(sees_all=not store.is_shared)
         self._awaited: set[str] = set()
         self._ended: set[str] = set()
         self._in_hand: set[str] = set()
@@ -139,20 +140,22 @@ class JudgementScheduler:
         now = time.monotonic()
         with self._changed:
             self._due.touch(run_ids, now)
-            self._ended.update(ended)
-            self._changed.notify()
+            self._note_ended(ended)
 
     def _note(self, stored: Sequence[CountedWindow], ended: Collection[str]) -> None:
         """These windows were stored, and all ranks of the runs ``ended`` have ended. On the writer's thread."""
+        now = time.monotonic()
         with self._changed:
             # The writer stores nothing meanwhile.
             self._noted_at = self._store.now()
-            # Where others come to other processes, whether a verdict holds is not known here.
-            if not self._store.is_shared:
-                now = time.monotonic()
-                self._due.note(stored, now)
-                self._confirm_at = min(self._confirm_at, now + CONFIRM_EVERY_S)
-        self.touch({each.window.run_id for each in stored}, ended)
+            self._confirm_at = min(self._confirm_at, now + CONFIRM_EVERY_S)
+            self._due.note(stored, now)
+            self._note_ended(ended)
+
+    def _note_ended(self, ended: Collection[str]) -> None:
+        """Under the lock, after all else: it wakes a thread."""
+        self._ended.update(ended)
+        self._changed.notify()
 
     def hurry(self, run_id: str) -> None:
         """Somebody waits for the verdict on this run: it is judged before others, and as soon as it is due. Does not

@@ -57,7 +57,7 @@ from underfed_server.store.writing.counted_window import CountedWindow
 from underfed_server.store.writing.streams import StreamKey
 from underfed_server.store.writing.tail import MOST_JUDGED_BYTES, MOST_KEPT_BYTES, Tails
 from underfed_server.store.writing.windows import Appender, stream_of
-from underfed_server.store.writing.writer import Prepare, Writer
+from underfed_server.store.writing.writer import Prepare, Stored, Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -99,10 +99,6 @@ def _writes(write: Callable[Concatenate[Connection, datetime, P], T]) -> Callabl
     return method
 
 
-Listener = Callable[[Sequence[CountedWindow], set[str]], None]
-"""Called with new windows, and with those of their runs that have ended."""
-
-
 class _OfThread(threading.local):
     reader: Reader | None = None
     """Of its snapshot; ``None``: each of its reads is of the newest state."""
@@ -140,7 +136,7 @@ class Store:
         self.database = open_database(url, only_reads=only_reads)
         is_shared = self.database.is_shared
         self._own = _OfThread()
-        self._listeners: list[Listener] = []
+        self._listeners: list[Stored] = []
         self._answerers: list[Callable[[], None]] = []
         self._tails = Tails(MOST_JUDGED_BYTES if only_reads else MOST_KEPT_BYTES)
         self._tails_of_steps = Tails(decode=decode_steps)
@@ -185,7 +181,7 @@ class Store:
         """Other service processes use the same database."""
         return self.database.is_shared
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: Stored) -> None:
         """``listener`` is called on the writer's thread with new windows, and with those of their runs that have
         ended. It must not block."""
         self._listeners.append(listener)

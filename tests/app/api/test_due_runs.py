@@ -100,9 +100,7 @@ def test_a_late_verdict_comes_before_what_changes() -> None:
 
 
 def windows(*indices: int, run_id: str = "a", **changes: Any) -> list[CountedWindow]:
-    return [
-        counted(posted_window(each)) for index in indices for each in [made_window(index, run_id=run_id, **changes)]
-    ]
+    return [counted(posted_window(made_window(index, run_id=run_id, **changes))) for index in indices]
 
 
 def busy() -> DueRuns:
@@ -159,12 +157,12 @@ def test_one_that_holds_is_found_anew_in_the_end_before_fresher_ones() -> None:
     assert due.confirm(second) == []
 
 
-@pytest.mark.parametrize("verdict", [None, "failed"])
-def test_there_is_nothing_to_confirm_without_a_verdict(verdict: str | None) -> None:
+@pytest.mark.parametrize("has_failed", [False, True])
+def test_there_is_nothing_to_confirm_without_a_verdict(has_failed: bool) -> None:
     due = busy()
     due.note(windows(1), 2)
     due.take("a", 5)
-    if verdict is None:
+    if not has_failed:
         due.note_verdict("a", None)
     due.note(windows(2), 6)
     assert due.ready(6) == ["a"]
