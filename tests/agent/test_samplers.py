@@ -36,10 +36,20 @@ def living(pid: int, ring: RingName = RING) -> dict[RingName, ProcessUsage]:
 
 
 def test_a_process_and_its_threads_are_sampled() -> None:
-    sampler = ProcessSampler(os.getpid())
+    """One of its own: other tests may have left this one a child that still ends, and its time would count."""
+    program = (
+        "import time\ninput()\nuntil = time.process_time() + 0.05\nwhile time.process_time() < until: pass\n"
+        "print(1, flush=True)\ninput()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    sampler = ProcessSampler(process.pid)
     before = sampler.sample({}, {})
-    spin(0.05)
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    process.stdout.readline()
     after = sampler.sample({}, {})
+    process.communicate(b"\n")
     assert before is not None
     assert after is not None
     assert (after["main_cpu_us"] or 0) - (before["main_cpu_us"] or 0) >= 40_000
