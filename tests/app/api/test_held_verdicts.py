@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.app.made_windows import made_window, posted_window
-from underfed_server.api.held_verdicts import HeldVerdicts
+from tests.app.made_windows import made_stream, made_window, posted_window
+from underfed_server.api.held_verdicts import SAYS_MORE, HeldVerdicts
+from underfed_server.ingest.wire import Window, WindowRows
 from underfed_server.store.writing.counted_window import CountedWindow, counted
 
 STEPS = 100
@@ -85,6 +86,25 @@ def test_what_would_change_its_figures_contradicts_it_once(held: HeldVerdicts, o
 )
 def test_anything_but_steps_may_change_it(held: HeldVerdicts, more: dict[str, Any]) -> None:
     assert held.note([window(10, **more)]) == {"run-1"}
+
+
+def test_each_part_of_a_window_is_rows_or_may_change_a_verdict_or_can_wait_until_it_is_found_anew() -> None:
+    """One that is new is in none of these, and its author decides."""
+    where_and_when = {
+        "version", "run_id", "rank", "incarnation", "window_index", "previous_window_index", "started_at", "start_us",
+        "end_us",
+    }  # fmt: skip
+    can_wait = {"stacks", "losses", "overhead_us"}
+    parts = [*where_and_when, *can_wait, *SAYS_MORE, *WindowRows.__struct_fields__]
+    assert sorted(parts) == sorted(Window.__struct_fields__)
+
+
+def test_of_a_window_that_was_counted_its_rows_are_not_kept() -> None:
+    posted = posted_window(next(made_stream(1, end={"status": "finished"})))
+    kept = counted(posted).window
+    assert all(getattr(posted.window, name) for name in WindowRows.__struct_fields__)
+    assert [name for name in WindowRows.__struct_fields__ if getattr(kept, name)] == []
+    assert (kept.run, kept.loaders, kept.end) == (posted.window.run, posted.window.loaders, posted.window.end)
 
 
 def test_one_rank_that_falls_behind_contradicts_though_the_run_is_as_before() -> None:
