@@ -30,6 +30,29 @@ def spin(seconds: float) -> None:
         pass
 
 
+SPINNER = """
+import sys, time
+for seconds in sys.stdin:
+    until = time.process_time() + float(seconds)
+    while time.process_time() < until:
+        pass
+    print("spun", flush=True)
+"""
+
+
+def spinner() -> subprocess.Popen[str]:
+    """A process that ends once its input does."""
+    return subprocess.Popen([sys.executable, "-c", SPINNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def spin_in(process: subprocess.Popen[str], seconds: float) -> None:
+    """Have it use so much CPU time."""
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(f"{seconds}\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "spun\n"
+
+
 def living(pid: int, ring: RingName = RING) -> dict[RingName, ProcessUsage]:
     usage = procfs.usage(pid)
     return {} if usage is None else {ring: usage}
@@ -37,19 +60,12 @@ def living(pid: int, ring: RingName = RING) -> dict[RingName, ProcessUsage]:
 
 def test_a_process_and_its_threads_are_sampled() -> None:
     """One of its own: other tests may have left this one a child that still ends, and its time would count."""
-    program = (
-        "import time\ninput()\nuntil = time.process_time() + 0.05\nwhile time.process_time() < until: pass\n"
-        "print(1, flush=True)\ninput()"
-    )
-    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin is not None and process.stdout is not None
+    process = spinner()
     sampler = ProcessSampler(process.pid)
     before = sampler.sample({}, {})
-    process.stdin.write(b"\n")
-    process.stdin.flush()
-    process.stdout.readline()
+    spin_in(process, 0.05)
     after = sampler.sample({}, {})
-    process.communicate(b"\n")
+    process.communicate()
     assert before is not None
     assert after is not None
     assert (after["main_cpu_us"] or 0) - (before["main_cpu_us"] or 0) >= 40_000
@@ -70,7 +86,7 @@ def test_open_files_are_counted() -> None:
 
 
 def test_a_process_that_is_gone_is_not_sampled() -> None:
-    process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    process = spinner()
     sampler = ProcessSampler(process.pid)
     assert sampler.sample({}, {}) is not None
     process.communicate()
@@ -79,10 +95,8 @@ def test_a_process_that_is_gone_is_not_sampled() -> None:
 
 def test_the_cpu_time_of_a_worker_outlives_it() -> None:
     sampler = ProcessSampler(os.getpid())
-    program = "import time\nwhile time.process_time() < 0.1: pass\nprint(1, flush=True); __import__('sys').stdin.read()"
-    worker = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert worker.stdout is not None
-    worker.stdout.readline()
+    worker = spinner()
+    spin_in(worker, 0.1)
     alive = sampler.sample(living(worker.pid), {})
     worker.communicate()
     gone = sampler.sample(living(worker.pid), {})
@@ -101,10 +115,8 @@ def test_programs_that_loading_starts_without_workers_are_the_runs_own() -> None
     """While they live, and after the training process has collected them."""
     sampler = ProcessSampler(os.getpid())
     before = sampler.sample({}, {})
-    program = "import time\nwhile time.process_time() < 0.1: pass\nprint(1, flush=True); __import__('sys').stdin.read()"
-    decoder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert decoder.stdout is not None
-    decoder.stdout.readline()
+    decoder = spinner()
+    spin_in(decoder, 0.1)
     alive = sampler.sample({}, {})
     decoder.communicate()
     gone = sampler.sample({}, {})
