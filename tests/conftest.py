@@ -52,8 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Three for two cores: a third of the time a test waits for what it started."""
-    return min(8, (os.cpu_count() or 1) * 3 // 2)
+    """Four for two cores: a third of the time a test waits for what it started, and three left 7 % of both idle."""
+    return min(8, (os.cpu_count() or 1) * 2)
 
 
 def pytest_configure(config: pytest.Config) -> None:
