@@ -13,6 +13,8 @@ from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Checks, Samples, Stream, Watch, draw, main
 from tests.frameworks.tracked import logged_by, require_figures
 
+pytestmark = pytest.mark.long
+
 # The program
 
 
