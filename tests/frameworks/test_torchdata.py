@@ -11,6 +11,8 @@ from tests.frameworks.conftest import Ran
 from tests.frameworks.pages import STEPS, run_page
 from tests.frameworks.program import SAMPLES, Samples, Stream, Watch, draw, main
 
+pytestmark = pytest.mark.long
+
 LEFT_AT = 3
 
 # The program

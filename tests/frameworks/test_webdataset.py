@@ -16,6 +16,8 @@ from tests.frameworks.program import SAMPLES, SLOW, SLOW_S, Samples, Watch, draw
 from underfed.trainer.hooks.install import LOADING_FACTS
 from underfed.trainer.hooks.iterable import NO_DATALOADER
 
+pytestmark = pytest.mark.long
+
 # The program
 
 

@@ -6,8 +6,6 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.forkserver import Job
 from tests.fakes.jobs import end, run_job, start_job
 from tests.fakes.service import Service, wait_until
@@ -21,8 +19,6 @@ from tests.never_breaks.evidence import (
     start_confined,
 )
 from underfed.collector.spool.segment import count_frames
-
-pytestmark = pytest.mark.long
 
 LONG = ("--length", "400", "--work-ms", "16", "--epochs", "1", "--workers", "1")
 LONG_STEPS = 100

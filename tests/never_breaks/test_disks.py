@@ -26,7 +26,7 @@ from tests.never_breaks.evidence import (
 from underfed.collector.spool.segment import read_segment
 from underfed.collector.wire import decode_window
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("forked_collectors")]
+pytestmark = pytest.mark.usefixtures("forked_collectors")
 
 SIZE = "1m"
 LONG = ("--length", "4000", "--work-ms", "4", "--epochs", "1")

@@ -15,8 +15,6 @@ from tests.fakes.launching import finish, make_known, start
 from tests.fakes.service import Service, is_preliminary, wait_until
 from tests.never_breaks.evidence import delivered, start_confined
 
-pytestmark = pytest.mark.long
-
 UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 JOB = (sys.executable, "-m", "tests.fakes.training", "--wait-for")
 PATIENT = (

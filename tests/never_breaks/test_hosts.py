@@ -25,8 +25,6 @@ from tests.never_breaks.evidence import (
     start_confined,
 )
 
-pytestmark = pytest.mark.long
-
 OTHER = 100_000 + os.getpid()
 """A user id that no other test uses at this time. It has neither a name nor a home, except in its environment."""
 

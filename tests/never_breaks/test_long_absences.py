@@ -18,7 +18,7 @@ from underfed.collector.spool.segment import SpooledWindow, read_segment
 from underfed.collector.spool.spool_directory import BOUND_BYTES
 from underfed.collector.wire import COMPRESSION, decode_window
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("forked_collectors")]
+pytestmark = pytest.mark.usefixtures("forked_collectors")
 
 Columns = dict[str, Any]
 DAYS_S = 48 * 3600

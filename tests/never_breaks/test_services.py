@@ -18,7 +18,7 @@ from tests.never_breaks.evidence import (
     window_indexes,
 )
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("forked_collectors")]
+pytestmark = pytest.mark.usefixtures("forked_collectors")
 
 ERROR = {"error": {"code": "x", "message": "no"}}
 PAGE = b"<html>Bad gateway</html>"

@@ -14,7 +14,7 @@ from tests.never_breaks.evidence import assert_all_arrived, delivered
 from underfed.collector.reading.ends import UNREPORTED
 from underfed.host.process_end import ProcessEnd
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("forked_collectors")]
+pytestmark = pytest.mark.usefixtures("forked_collectors")
 
 ENDS = ["normally", "break", "raise", "loader raises", "exit 3", "interrupt", "terminate", "kill", "fault", "leave"]
 ENDS += ["exit after a traceback", "exit with words", "exit 0 after an error"]

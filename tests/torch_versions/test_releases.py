@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.torch_versions.conftest import Run
 from tests.torch_versions.drawing import count_batches
 from underfed.exchange.ring_format import LATER_COLUMNS
+
+pytestmark = pytest.mark.long
 
 DEVICE = {name for names in LATER_COLUMNS.values() for name in names}
 """What they need is a matter of the machine, not of the release."""
