@@ -25,6 +25,10 @@ PACE = 0.05
 OF_RANK = 2.0
 """So many times as much may those of one rank: of a run's they are a part, and one stall moves them further."""
 
+OF_FEW = 3.0
+"""At most so many times as much may those of fewer steps than are judged of a rank: the mean of a quarter as many is
+twice as uncertain, and no less so if it is found anew while other runs have no verdict at all."""
+
 SAYS_MORE = ("run", "loaders", "epochs", "workers", "storage", "tuning", "switch", "end")
 """Parts of a window by which a verdict may change at once."""
 
@@ -57,7 +61,7 @@ class _Means:
     idling: float
     """Likewise, of the device where it is timed."""
 
-    def contradict(self, judged: _Means, leeway: float = 1.0) -> bool:
+    def contradict(self, judged: _Means, leeway: float) -> bool:
         """Whether they would change what was said of those that were judged."""
         return (
             _moved(judged.waiting, self.waiting, leeway)
@@ -82,6 +86,8 @@ class _Run:
     """As they were when the run was judged last."""
     judged_whole: _Means | None = None
     """``None``: it was not judged yet."""
+    leeway: float = 1.0
+    """So many times as much as usual may they move from there."""
     is_contradicted: bool = False
     """Something came that may change the verdict since."""
     has_come: bool = False
@@ -114,6 +120,7 @@ class HeldVerdicts:
         run = self._runs.setdefault(run_id, _Run())
         run.judged = {lane: sums.means() for lane, sums in run.lanes.items()}
         run.judged_whole = run.whole.means()
+        run.leeway = min(OF_FEW, max(1.0, THRESHOLDS.judged_steps / max(1.0, run.whole.steps)) ** 0.5)
         run.is_contradicted = run.has_come = False
 
     def confirm(self, run_id: str) -> None:
@@ -148,5 +155,7 @@ def _add(run: _Run, lane: _Lane, steps: CountedSteps) -> None:
     if run.judged_whole is not None and not run.is_contradicted:
         judged = run.judged.get(lane)
         run.is_contradicted = (
-            judged is None or sums.means().contradict(judged, OF_RANK) or whole.means().contradict(run.judged_whole)
+            judged is None
+            or sums.means().contradict(judged, OF_RANK * run.leeway)
+            or whole.means().contradict(run.judged_whole, run.leeway)
         )

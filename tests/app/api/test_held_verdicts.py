@@ -142,6 +142,16 @@ def test_a_run_that_waits_for_nothing_is_contradicted_by_little() -> None:
     assert held.note([window(11, wait_us=20_000)]) == {"run-1"}
 
 
+@pytest.mark.parametrize(("windows", "wait_us", "holds"), [(1, 58_000, True), (1, 70_000, False), (20, 58_000, False)])
+def test_of_few_steps_a_mean_may_move_further(windows: int, wait_us: int, holds: bool) -> None:
+    """In each case the mean moves by four points or ten, from half of the time."""
+    held = HeldVerdicts()
+    held.note([window(index) for index in range(windows)])
+    held.begin("run-1")
+    held.note([window(windows + index, wait_us=wait_us) for index in range(windows)])
+    assert held.holds("run-1") is holds
+
+
 def test_what_is_forgotten_is_as_never_seen(held: HeldVerdicts) -> None:
     held.forget("run-1")
     held.note([window(10)])
