@@ -8,11 +8,12 @@ change while the means stay: so it is found anew from time to time, however well
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from underfed_server.diagnosis.thresholds import THRESHOLDS
 from underfed_server.ingest.wire import Window
+from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.writing.counted_window import CountedSteps, CountedWindow
 
 LEAST_SHARE, MOST_SHARE, SHARE_OF_SHARE = 0.005, 0.02, 0.1
@@ -29,7 +30,7 @@ OF_FEW = 3.0
 """At most so many times as much may those of fewer steps than are judged of a rank: the mean of a quarter as many is
 twice as uncertain, and no less so if it is found anew while other runs have no verdict at all."""
 
-SAYS_MORE = ("run", "loaders", "epochs", "workers", "storage", "tuning", "switch", "end")
+SAYS_MORE = ("run", "loaders", "workers", "storage", "tuning", "switch", "end")
 """Parts of a window by which a verdict may change at once."""
 
 
@@ -109,7 +110,7 @@ class HeldVerdicts:
             held = not run.is_contradicted
             run.has_come = True
             run.is_contradicted |= _says_more(window)
-            for steps in each.steps:
+            for steps in (*each.steps, *_begun(window)):
                 _add(run, (window.rank, steps.lane), steps)
             if held and run.is_contradicted:
                 contradicted.add(window.run_id)
@@ -134,6 +135,14 @@ class HeldVerdicts:
 
     def forget(self, run_id: str) -> None:
         self._runs.pop(run_id, None)
+
+
+def _begun(window: Window) -> Iterator[CountedSteps]:
+    """What it took that Epochs began, which is before their first steps. Found anew, a verdict may blame that; until
+    then it says how much it is."""
+    for each in window.epochs:
+        took_us = each.iterator_us or 0
+        yield CountedSteps(steps_lane(each.loader), 0, each.first_step_index, took_us, took_us, 0)
 
 
 def _says_more(window: Window) -> bool:

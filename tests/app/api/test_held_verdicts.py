@@ -78,7 +78,6 @@ def test_what_would_change_its_figures_contradicts_it_once(held: HeldVerdicts, o
     [
         {"end": {"status": "finished"}},
         {"loaders": [{"loader": "train", "settings": {"num_workers": 4}}]},
-        {"epochs": [{"loader": "train", "epoch_index": 1, "start_us": 0, "first_step_index": 1_000}]},
         {"workers": [{"loader": "train", "iterator_index": 0, "worker": 0}]},
         {"run": {"project": "vision", "name": "again"}},
     ],
@@ -88,13 +87,26 @@ def test_anything_but_steps_may_change_it(held: HeldVerdicts, more: dict[str, An
     assert held.note([window(10, **more)]) == {"run-1"}
 
 
+@pytest.mark.parametrize(
+    ("epoch", "holds"),
+    [({"iterator_us": 300_000}, True), ({"iterator_us": 30_000_000}, False), ({"loader": "validation"}, False)],
+    ids=str,
+)
+def test_an_epoch_that_begins_is_of_its_loader_and_takes_its_time(
+    held: HeldVerdicts, epoch: dict[str, Any], holds: bool
+) -> None:
+    begun = {"loader": "train", "epoch_index": 1, "start_us": 0, "first_step_index": 1_000, **epoch}
+    held.note([window(10, epochs=[begun])])
+    assert held.holds("run-1") is holds
+
+
 def test_each_part_of_a_window_is_rows_or_may_change_a_verdict_or_can_wait_until_it_is_found_anew() -> None:
     """One that is new is in none of these, and its author decides."""
     where_and_when = {
         "version", "run_id", "rank", "incarnation", "window_index", "previous_window_index", "started_at", "start_us",
         "end_us",
     }  # fmt: skip
-    can_wait = {"stacks", "losses", "overhead_us"}
+    can_wait = {"epochs", "stacks", "losses", "overhead_us"}
     parts = [*where_and_when, *can_wait, *SAYS_MORE, *WindowRows.__struct_fields__]
     assert sorted(parts) == sorted(Window.__struct_fields__)
 

@@ -322,8 +322,7 @@ class Reader:
 
     def _hot_length(self, key: StreamKey, lane: str, hot_windows: int) -> int:
         """Rows of the lane that no chunk holds yet."""
-        columns = self.tail(key).lane(lane) if hot_windows else None
-        return 0 if columns is None else length(columns)
+        return self.tail(key).length(lane) if hot_windows else 0
 
 
 def place_of(track: Track) -> dict[str, object]:

@@ -40,6 +40,10 @@ class Tail:
         rows = self.rows.get(lane)
         return None if rows is None else rows.columns
 
+    def length(self, lane: str) -> int:
+        """Rows of the lane."""
+        return len(self.rows.get(lane, ()))
+
 
 Decode = Callable[[bytes], WindowRows]
 

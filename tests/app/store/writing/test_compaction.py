@@ -24,6 +24,7 @@ from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.store import Store
 from underfed_server.store.writing import compact as compacting
 from underfed_server.store.writing.compact import compact
+from underfed_server.store.writing.streams import StreamKey
 
 WINDOWS = list(made_stream(40, seed=5))
 SPLITS: Sequence[tuple[int, ...]] = ((), (40,), (1,), (39,), (7, 20, 21), tuple(range(1, 41)), (10, 10, 25))
@@ -187,6 +188,20 @@ def test_a_full_stream_is_compacted_by_the_writer_itself(store: Store, monkeypat
         hot = reader.connection.execute(select(func.count()).select_from(tables.hot)).scalar_one()
     assert hot < 40
     assert same(store.steps("run-1", 0, "train").step_us, sent(WINDOWS, "steps", "step_us"))
+
+
+def test_where_there_are_many_streams_each_is_compacted_earlier() -> None:
+    """What all of them have hot stays within what can be kept decoded."""
+    queue = compacting.CompactionQueue()
+    for rank in range(2_000):
+        queue.note(StreamKey("run-1", rank, 1), 1_500, 1, has_ended=False)
+    assert not queue.are_due
+    for rank in range(2_000, 3_000):
+        queue.note(StreamKey("run-1", rank, 1), 1_300, 1, has_ended=False)
+    assert not queue.are_due
+    queue.note(StreamKey("run-1", 0, 1), 1_500, 2, has_ended=False)
+    assert queue.next_due(look_for_quiet=False) == StreamKey("run-1", 0, 1)
+    assert not queue.are_due
 
 
 def test_a_stream_that_ended_is_compacted(store: Store) -> None:
