@@ -14,7 +14,7 @@ APART_S = 1.0
 MOST_APART_S = 30.0
 """Between two judgements of a run whose verdict holds, where there is time: its cause may change all the same."""
 
-MOST_CONFIRMED_S = 60.0
+MOST_CONFIRMED_S = 120.0
 """Where there is none: a verdict that was found so long ago is found anew before fresher ones."""
 
 SPARED = 2.0

@@ -50,20 +50,23 @@ class _Sums:
         self.gpu_idle_us += times * other.gpu_idle_us
 
     def means(self) -> _Means:
-        whole_us = self.step_us or 1.0
-        return _Means(self.step_us / max(1.0, self.steps), self.data_wait_us / whole_us, self.gpu_idle_us / whole_us)
+        steps, whole_us = max(1.0, self.steps), self.step_us or 1.0
+        return _Means(steps, self.step_us / steps, self.data_wait_us / whole_us, self.gpu_idle_us / whole_us)
 
 
 @dataclass(frozen=True, slots=True)
 class _Means:
+    steps: float
+    """They are of so many."""
     step_us: float
     waiting: float
     """Share of the steps."""
     idling: float
     """Likewise, of the device where it is timed."""
 
-    def contradict(self, judged: _Means, leeway: float) -> bool:
+    def contradict(self, judged: _Means, leeway: float = 1.0) -> bool:
         """Whether they would change what was said of those that were judged."""
+        leeway *= min(OF_FEW, max(1.0, THRESHOLDS.judged_steps / judged.steps) ** 0.5)
         return (
             _moved(judged.waiting, self.waiting, leeway)
             or _moved(judged.idling, self.idling, leeway)
@@ -87,8 +90,6 @@ class _Run:
     """As they were when the run was judged last."""
     judged_whole: _Means | None = None
     """``None``: it was not judged yet."""
-    leeway: float = 1.0
-    """So many times as much as usual may they move from there."""
     is_contradicted: bool = False
     """Something came that may change the verdict since."""
     has_come: bool = False
@@ -121,7 +122,6 @@ class HeldVerdicts:
         run = self._runs.setdefault(run_id, _Run())
         run.judged = {lane: sums.means() for lane, sums in run.lanes.items()}
         run.judged_whole = run.whole.means()
-        run.leeway = min(OF_FEW, max(1.0, THRESHOLDS.judged_steps / max(1.0, run.whole.steps)) ** 0.5)
         run.is_contradicted = run.has_come = False
 
     def confirm(self, run_id: str) -> None:
@@ -164,7 +164,5 @@ def _add(run: _Run, lane: _Lane, steps: CountedSteps) -> None:
     if run.judged_whole is not None and not run.is_contradicted:
         judged = run.judged.get(lane)
         run.is_contradicted = (
-            judged is None
-            or sums.means().contradict(judged, OF_RANK * run.leeway)
-            or whole.means().contradict(run.judged_whole, run.leeway)
+            judged is None or sums.means().contradict(judged, OF_RANK) or whole.means().contradict(run.judged_whole)
         )

@@ -19,12 +19,12 @@ from underfed_server.store.writing.kept_rows import KeptRows
 from underfed_server.store.writing.streams import StreamKey
 
 MOST_KEPT_BYTES = 256 * 2**20
-"""Of decoded tails in memory: a stream of a rank with eight workers has 0.2 MB after a minute, and at most 1.4 MB, when
-it is about to become a chunk."""
+"""Of decoded tails in memory: a stream of a rank with eight workers has 0.11 MB after a minute, and at most 0.8 MB,
+when it is about to become a chunk."""
 
 MOST_JUDGED_BYTES = 512 * 2**20
-"""Where runs are judged: of 2,400 ranks the first minute. What does not fit in is decoded again at each judgement,
-which takes as long as all else of it."""
+"""Where runs are judged: of up to some eight thousand ranks, since of many each is compacted earlier. What does not fit
+in is decoded again at each judgement, which takes as long as all else of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
