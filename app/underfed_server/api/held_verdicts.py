@@ -2,8 +2,8 @@
 
 A verdict is on means over the newest steps that are judged. They are kept here too, of each rank and loader and of the
 whole run, and each window is added as it comes. While none has moved by more than a verdict leaves open anyway, and
-nothing but further steps came, finding it anew would say the same. What else it says (its cause, its advice) may
-change while the means stay: so it is found anew from time to time, however well it holds.
+nothing but further steps and epochs came, finding it anew would say the same. What else it says (its cause, its advice)
+may change while the means stay: so it is found anew from time to time, however well it holds.
 """
 
 from __future__ import annotations

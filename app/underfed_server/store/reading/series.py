@@ -123,9 +123,9 @@ def read_sums(reader: Reader, run_id: str, rank: int, lane: str, names: Sequence
     several times as long for rows that no chunk holds yet. One that no row has is left out."""
     found: dict[str, float] = {}
     for track in reader.tracks(run_id, rank, lane):
-        hot, after = reader.hot_rows(track), reader.after_chunks(track)
+        hot = reader.hot_rows(track)
         if track.chunks:
-            low, high = track.shift_index, track.shift_index + after
+            low, high = track.shift_index, track.shift_index + reader.after_chunks(track)
             rollup = read_series(reader, run_id, rank, lane, names=names, buckets=1, low=low, high=high)
             for name, stat in rollup.stats.items() if rollup else ():
                 found[name] = found.get(name, 0.0) + float(np.sum(stat.sum))
