@@ -8,7 +8,7 @@ DEMO_FLAGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 PAGE := frontend/index.html frontend/package-lock.json $(shell find frontend/src 2>/dev/null)
 
-.PHONY: demo test soak check check-python check-page test-page ready system compiled bench faults clean
+.PHONY: demo test soak check check-python check-page test-page ready system beside compiled bench faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/underfed demo $(DEMO_FLAGS)
@@ -40,11 +40,15 @@ test-page: frontend/node_modules/.stamp
 compiled: $(VENV)/.page
 	$(BIN)/python -m pytest --collect-only --quiet > $(VENV)/collected || { tail -n 60 $(VENV)/collected; exit 1; }
 
-ready: $(VENV)/.page system
-	tests/setup.sh $(BIN)/python
+ready: $(VENV)/.page system beside
+	tests/setup.sh or-fail $(BIN)/python
 
 system:
 	tests/setup.sh
+
+# While the packages are installed, which keeps one core busy. After the other, since one apt-get waits for no other.
+beside: system | $(BIN)/python
+	tests/setup.sh $(BIN)/python
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

@@ -3,7 +3,8 @@
 # else Playwright's), a PostgreSQL (the installed one, one that UNDERFED_TEST_POSTGRESQL names, else Debian's), and nginx.
 # What only reads files of deploy/ (promtool, caddy, shellcheck, helm) lies beside that Python: none of it is to be started
 # by the machine. Where it cannot be had the tests that ask it are skipped, and say so.
-# Without an argument it installs what the system has; with a Python that has Playwright it installs the rest, or fails.
+# Without an argument it installs what the system has; with the Python of a new environment, what lies beside it; with
+# "or-fail" and one that has Playwright, what is still missing, or it fails.
 set -eu
 
 has() {
@@ -74,11 +75,14 @@ if [ $# = 0 ] && [ -n "$missing" ] && has apt-get && [ "$(id -u)" = 0 ]; then
   done
 fi
 if [ $# = 0 ]; then exit 0; fi
-has_browser || "$1" -m playwright install --with-deps --only-shell chromium
-has_postgresql || {
-  echo "the tests need PostgreSQL: install it, or name a server whose user may make databases in UNDERFED_TEST_POSTGRESQL" >&2
-  exit 1
-}
+if [ "$1" = or-fail ]; then
+  has_browser || "$2" -m playwright install --with-deps --only-shell chromium
+  has_postgresql || {
+    echo "the tests need PostgreSQL: install it, or name a server whose user may make databases in UNDERFED_TEST_POSTGRESQL" >&2
+    exit 1
+  }
+  exit 0
+fi
 beside=$(cd "$(dirname "$1")" && pwd)
 if has apt-get dpkg-deb; then
   lay "$beside" promtool prometheus

@@ -27,7 +27,8 @@ def index_at(reader: Reader, tracks: Sequence[Track], at_us: float, *, is_end: b
 
     Where rows were deleted: of the first row of the bucket that holds the instant; as an end, of the bucket after it.
     """
-    for track in tracks:
+    # An infinite instant, of a step that there is not, is none that a database has a number for.
+    for track in tracks if at_us < np.inf else ():
         index = _index_at(reader, track, at_us - track.shift_us, is_end=is_end)
         if index < track.end_index:
             return track.shift_index + index
