@@ -42,9 +42,6 @@ class Tries:
         return f"{self.passed} of {self.passed + self.failed} tries passed, needed {self.passes} of {self.of}"
 
 
-SEARCHED_AFTER = (50_000, 20, 50)
-"""Objects, then searches among younger ones: how often is looked for garbage. The usual 700 cost a twentieth of all."""
-
 TRIES = pytest.StashKey[dict[str, Tries]]()
 """By test."""
 
@@ -76,7 +73,6 @@ def pytest_collection() -> Generator[None]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(*SEARCHED_AFTER)
         lay_in_huge_pages()
         atexit.register(gc.unfreeze)  # else what is still open at the end is told of in warnings
         gc.enable()
