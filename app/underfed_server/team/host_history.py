@@ -13,8 +13,8 @@ from underfed_server.model import HostHistory, HostSeries, Unit
 from underfed_server.names import Projects
 from underfed_server.store.columns.ladder import Rollup
 from underfed_server.store.columns.lanes import HOST, PROCESS
+from underfed_server.store.columns.sample_ends import HELD
 from underfed_server.store.databases.tables import MICROSECOND
-from underfed_server.store.reading.current_usage import HELD
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.tracks import Reader
 from underfed_server.store.store import Store

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, and_, select
@@ -17,6 +16,16 @@ from sqlalchemy import Connection, and_, select
 from underfed_server.ingest.inflate import inflate
 from underfed_server.ingest.wire import GpuSamples, HostSamples, ProcessSamples
 from underfed_server.measurements import RATES
+from underfed_server.store.columns.sample_ends import (
+    HELD,
+    Ends,
+    GpuNow,
+    SampleEnds,
+    joined,
+    newest,
+    newest_gpus,
+    sample_ends,
+)
 from underfed_server.store.databases import tables
 from underfed_server.store.writing.counted_window import CountedWindow
 
@@ -37,15 +46,12 @@ MOST_AT_ONCE = 500
 MOST_KEPT = 1_000
 """Ranks, and runs, that are kept without a look at how old what is known of them is."""
 
-HELD = ("busy_cores", "memory_used_bytes", "memory_available_bytes", "shm_free_bytes")
-"""Columns of a host's samples whose newest value counts."""
-
 RankOfRun = tuple[str, int]
 """A run's id, and one of its ranks."""
 
 
 class _Samples(msgspec.Struct, gc=False):
-    """The samples of a window; its other fields are not decoded."""
+    """The samples of a window of the database; its other fields are not decoded."""
 
     process: ProcessSamples | None = None
     host: HostSamples | None = None
@@ -53,33 +59,6 @@ class _Samples(msgspec.Struct, gc=False):
 
 
 _decoder = msgspec.json.Decoder(_Samples)
-
-
-@dataclass(slots=True)
-class _Window:
-    """As it came: its samples, decoded, are dozens of lists, which every post would have to free again."""
-
-    body: bytes
-    encoding: str
-    _samples: _Samples | None = None
-
-    @property
-    def samples(self) -> _Samples:
-        """Decoded once, for the first who looks."""
-        if self._samples is None:
-            self._samples = _decoder.decode(inflate(self.body, self.encoding))
-        return self._samples
-
-
-@dataclass(frozen=True, slots=True)
-class GpuNow:
-    util_fraction: float | None
-    memory_used_bytes: int | None
-    own_process: bool | None
-    """Whether a process of the run that sampled it computes on it."""
-
-
-OF_GPU = tuple(each.name for each in fields(GpuNow))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +85,7 @@ class RankWindows:
     """When the newest window was; where it was read from the database, when its run was seen last."""
     order: tuple[int, int]
     """The incarnation, and its newest window."""
-    windows: Sequence[_Window]
+    windows: Sequence[SampleEnds]
     """The newest, oldest first; none: the incarnation has ended."""
 
     @cached_property
@@ -140,8 +119,7 @@ class CurrentUsage:
                 place, order = (window.run_id, window.rank), (window.incarnation, window.window_index)
                 known = self._newest.get(place)
                 before = known.windows if known is not None and known.order[0] == window.incarnation else ()
-                came = _Window(each.posted.body, each.posted.encoding)
-                windows = [] if window.end else [*before[1 - WINDOWS[-1] :], came]
+                windows = [] if window.end else [*before[1 - WINDOWS[-1] :], each.samples]
                 self._newest[place] = RankWindows(now, order, windows)
             if len(self._newest) > self._most:
                 self._forget(now)
@@ -175,35 +153,31 @@ class CurrentUsage:
 def _read(connection: Connection, run_ids: Sequence[str]) -> dict[RankOfRun, RankWindows]:
     found: dict[RankOfRun, RankWindows] = {}
     for count in WINDOWS:
-        windows: dict[RankOfRun, list[_Window]] = defaultdict(list)
+        windows: dict[RankOfRun, list[SampleEnds]] = defaultdict(list)
         for first in range(0, len(run_ids), MOST_AT_ONCE):
             for place, at, order, window in _windows(connection, run_ids[first : first + MOST_AT_ONCE], count):
                 windows[place].append(window)
                 found[place] = RankWindows(at, order, windows[place])
-        run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(_samples_of(each))})
+        run_ids = sorted({run_id for (run_id, _), each in windows.items() if not _are_enough(each)})
     return found
 
 
-def _samples_of(windows: Sequence[_Window]) -> Sequence[_Samples]:
-    return [each.samples for each in windows]
-
-
-def _enough(windows: Sequence[_Window]) -> Sequence[_Samples]:
+def _enough(windows: Sequence[SampleEnds]) -> Sequence[SampleEnds]:
     """Of the newest of these, as :data:`WINDOWS` says."""
-    newest = _samples_of(windows[-WINDOWS[0] :])
-    return newest if _are_enough(newest) else _samples_of(windows)
+    newest = windows[-WINDOWS[0] :]
+    return newest if _are_enough(newest) else windows
 
 
-def _are_enough(windows: Collection[_Samples]) -> bool:
+def _are_enough(windows: Collection[SampleEnds]) -> bool:
     """Whether they show how fast each counter grows."""
-    parts = [[part for each in windows if (part := getattr(each, kind)) is not None] for kind in ("process", "host")]
-    sampled = [sum(len(each.at_us) for each in kind) for kind in parts if kind]
+    kinds = [each.process_samples for each in windows], [each.host_samples for each in windows]
+    sampled = [sum(known) for kind in kinds if (known := [count for count in kind if count is not None])]
     return bool(sampled) and min(sampled) >= 2
 
 
 def _windows(
     connection: Connection, run_ids: Sequence[str], count: int
-) -> Iterator[tuple[RankOfRun, datetime, tuple[int, int], _Window]]:
+) -> Iterator[tuple[RankOfRun, datetime, tuple[int, int], SampleEnds]]:
     """The ``count`` newest windows of each rank's newest incarnation, oldest first, and when the run was seen last."""
     run, rank, stream, hot = tables.run.c, tables.rank.c, tables.stream.c, tables.hot.c
     is_newest = and_(
@@ -221,54 +195,29 @@ def _windows(
     statement = statement.join(tables.stream, is_newest).join(tables.hot, is_last)
     statement = statement.where(rank.run_id.in_(run_ids)).order_by(hot.window_index)
     for run_id, of_rank, at, incarnation, window_index, encoding, body in connection.execute(statement):
-        yield (run_id, of_rank), at, (incarnation, window_index), _Window(body, encoding)
+        yield (run_id, of_rank), at, (incarnation, window_index), sample_ends(_decoder.decode(inflate(body, encoding)))
 
 
-def _rank_now(windows: Sequence[_Samples]) -> RankNow:
-    process = [each.process for each in windows if each.process is not None]
-    host = [each.host for each in windows if each.host is not None]
-    own_cores = _growth_per_us(_column(process, "at_us"), _cpu_us(process))
-    gpus = _gpus_now(list(chain.from_iterable(each.gpus for each in windows)))
+def _rank_now(windows: Sequence[SampleEnds]) -> RankNow:
+    own_cores = _growth_per_us(joined(each.own_cpu_us for each in windows))
+    gpus = newest_gpus(chain.from_iterable(each.gpus.items() for each in windows))
     # One rank of a host samples it: the others, most of all, are not looked through for it.
-    if not host:
+    if all(each.host_samples is None for each in windows):
         return RankNow(own_cores, gpus=gpus)
-    at_us = _column(host, "at_us")
-    rates = {rate: _growth_per_us(at_us, _column(host, total)) for rate, total in RATES.items()}
+    totals = zip(*(each.totals for each in windows), strict=True)
+    rates = {rate: _growth_per_us(joined(total)) for rate, total in zip(RATES, totals, strict=True)}
+    held = zip(*(each.held for each in windows), strict=True)
     return RankNow(
         own_cores,
         is_sampling=True,
         rates={rate: each * 1e6 for rate, each in rates.items() if each is not None},
         gpus=gpus,
-        **{name: _last(_column(host, name)) for name in HELD},
+        **{name: newest(values) for name, values in zip(HELD, held, strict=True)},
     )
 
 
-def _gpus_now(samples: Sequence[GpuSamples]) -> dict[int, GpuNow]:
-    by_index: dict[int, list[GpuSamples]] = defaultdict(list)
-    for each in samples:
-        by_index[each.gpu_index].append(each)
-    return {index: GpuNow(*(_last(_column(parts, name)) for name in OF_GPU)) for index, parts in by_index.items()}
-
-
-def _cpu_us(process: Sequence[ProcessSamples]) -> list[float | None]:
-    """CPU time of the training process and its workers together."""
-    both = zip(_column(process, "process_cpu_us"), _column(process, "workers_cpu_us"), strict=True)
-    return [None if own is None or workers is None else own + workers for own, workers in both]
-
-
-def _column(parts: Sequence[ProcessSamples | HostSamples | GpuSamples], name: str) -> list[Any]:
-    columns = (getattr(part, name) or [None] * len(part.at_us) for part in parts)
-    return list(chain.from_iterable(columns))
-
-
-def _growth_per_us(at_us: Sequence[float | None], column: Sequence[float | None]) -> float | None:
+def _growth_per_us(counter: Ends | None) -> float | None:
     """``None``: fewer than two samples, or the counter was reset between them."""
-    known = [(at, value) for at, value in zip(at_us, column, strict=True) if at is not None and value is not None]
-    if len(known) < 2 or known[-1][0] <= known[0][0] or known[-1][1] < known[0][1]:
+    if counter is None or counter.last_us <= counter.first_us or counter.last < counter.first:
         return None
-    return (known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0])
-
-
-def _last(column: Sequence[Any]) -> Any:
-    """The last value that was measured."""
-    return next((value for value in reversed(column) if value is not None), None)
+    return (counter.last - counter.first) / (counter.last_us - counter.first_us)

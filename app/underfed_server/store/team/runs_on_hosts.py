@@ -71,23 +71,27 @@ def read_runs_on_hosts(
 
 
 _rank = tables.rank.c
-_RANKS = select(
-    _rank.run_id, _rank.rank, _rank.hostname,
+_ALIKE = (
+    _rank.run_id, _rank.hostname,
     *(cast(column, Text).label(column.name) for column in (_rank.host, _rank.devices, _rank.not_measured)),
-).where(_rank.hostname.is_not(None))  # fmt: skip
+)  # fmt: skip
+_RANKS = select(*_ALIKE, func.aggregate_strings(cast(_rank.rank, Text), ",").label("ranks"))
 
 
 def read_ranks_on_hosts(connection: Connection, run_ids: Iterable[str]) -> list[RankOnHost]:
     """All ranks of these runs whose host is known."""
-    # Most of what ranks of a run report of their host is the same, word for word: each text is decoded once.
+    # Most of what ranks of a run report of their host is the same, word for word: these are one row, as SQLite's driver
+    # lets others have the interpreter at each, and each text is decoded once.
     facts, devices = cache(_decoded), cache(lambda text: tuple(Device(**each) for each in _decoded(text)))
-    rows = connection.execute(_RANKS.where(_rank.run_id.in_(list(run_ids))).order_by(_rank.run_id, _rank.rank))
-    return [
+    asked = _RANKS.where(_rank.run_id.in_(list(run_ids)), _rank.hostname.is_not(None)).group_by(*_ALIKE)
+    found = [
         RankOnHost(
-            row.run_id, row.rank, row.hostname, facts(row.host) or {}, devices(row.devices), facts(row.not_measured)
+            row.run_id, int(rank), row.hostname, facts(row.host) or {}, devices(row.devices), facts(row.not_measured)
         )
-        for row in rows
+        for row in connection.execute(asked)
+        for rank in row.ranks.split(",")
     ]
+    return sorted(found, key=lambda each: (each.run_id, each.rank))
 
 
 def _decoded(text: str | None) -> Any:

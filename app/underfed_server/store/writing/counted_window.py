@@ -15,6 +15,7 @@ from underfed_server.ingest.posted import PostedWindow
 from underfed_server.ingest.wire import Steps, Window
 from underfed_server.store.columns.gather import row_counts
 from underfed_server.store.columns.lanes import steps_lane
+from underfed_server.store.columns.sample_ends import SampleEnds, sample_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class CountedWindow:
     """Of every lane."""
     loaders: frozenset[str]
     """Whose steps, batches or epochs it has."""
+    samples: SampleEnds
+    """Of what it sampled."""
 
     @property
     def window(self) -> Window:
@@ -55,6 +58,7 @@ def counted(posted: PostedWindow) -> CountedWindow:
         [_counted(steps) for steps in window.steps if steps.step_us],
         row_counts(window),
         frozenset(each.loader for parts in (window.steps, window.epochs, window.batches) for each in parts),
+        sample_ends(window),
     )
 
 
