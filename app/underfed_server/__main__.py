@@ -17,12 +17,13 @@ import uvicorn
 from underfed_server.api.admission.connections import BoundedProtocol, Connections, raise_file_limit
 from underfed_server.api.admission.rate_limits import MOST_EXPORTS
 from underfed_server.errors import StartError, UnderfedError
-from underfed_server.forked.answering import compact_streams, judge_runs
+from underfed_server.forked.answering import compact_streams, judge_runs, write_pages
 from underfed_server.forked.asked import AskedProcess
 from underfed_server.forked.compaction import CompactionProcess
 from underfed_server.forked.exporting import ExportProcesses, works
 from underfed_server.forked.forks import Forks
 from underfed_server.forked.judge import JudgeProcess
+from underfed_server.forked.pages import PageProcess
 from underfed_server.garbage import collect_and_look_seldom
 from underfed_server.logs import start_logging
 from underfed_server.main import Application, create_app
@@ -130,13 +131,14 @@ def run(settings: Settings, interruption: Interruption) -> None:
     """
     database = name_of(settings.database_url)
     exporting = works(MOST_EXPORTS)
-    with Forks(judge_runs, compact_streams, *exporting) as forks, listen(settings) as listening:
+    with Forks(judge_runs, compact_streams, write_pages, *exporting) as forks, listen(settings) as listening:
         application = create_app(
             settings,
             JudgeProcess(AskedProcess(forks, judge_runs, settings.database_url).ask),
             judged_at_once=JUDGED_AT_ONCE,
             prepare=CompactionProcess(AskedProcess(forks, compact_streams, settings.database_url).ask, forks),
             beside=[forks],
+            pages=PageProcess(AskedProcess(forks, write_pages, settings.database_url).ask, forks),
             export=ExportProcesses(forks, exporting, settings.database_url),
         )
         collect_and_look_seldom()

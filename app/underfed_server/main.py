@@ -41,6 +41,7 @@ from underfed_server.store.upkeep.removing import remove_deleted_runs, trim_aler
 from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.upkeep.scheduled_backups import ScheduledBackups
 from underfed_server.store.writing.writer import Prepare
+from underfed_server.team.pages import Pages, write_here
 
 
 class Background(Protocol):
@@ -147,14 +148,16 @@ def create_app(
     judged_at_once: int = 1,
     prepare: Prepare | None = None,
     beside: Sequence[Background] = (),
+    pages: Pages = write_here,
     export: Export = export_here,
 ) -> Application:
     """Open the database and everything around it.
 
     ``judge`` is called at most once a second a run, for runs whose windows arrived; ``judged_at_once`` runs are judged
     and what was found of them saved at a time. ``clock``: in seconds, by which requests are limited. ``prepare``
-    computes the chunks of a stream in another process; ``None``: this one does. ``export`` writes a run into a file.
-    ``beside`` runs until the application closes, and ends before the database is closed.
+    computes the chunks of a stream in another process; ``None``: this one does. ``pages`` has pages of all runs
+    written, ``export`` a run into a file. ``beside`` runs until the application closes, and ends before the database is
+    closed.
 
     Raises:
         SettingsError: ``settings.database_url`` names no file of ours.
@@ -186,6 +189,7 @@ def create_app(
                 archive_after_us=settings.archive_after_us,
                 delete_after_us=settings.delete_after_us,
             ),
+            pages,
             export,
         )
         background: list[Background] = [

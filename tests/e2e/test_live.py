@@ -135,7 +135,7 @@ def test_what_is_off_the_screen_is_drawn_when_scrolled_to_and_the_live_dot_blink
     assert page.evaluate("beats") > beats
     assert page.evaluate("document.getAnimations().length") == 0
     chart.scroll_into_view_if_needed()
-    page.wait_for_function("drawn => document.querySelector('.time-panels canvas').drawn > drawn", arg=drawn)
+    poll(lambda: page.evaluate("document.querySelector('.time-panels canvas').drawn") > drawn)
 
 
 def test_a_service_that_is_away_is_reported_and_nothing_is_missing_when_it_is_back(

@@ -28,6 +28,7 @@ from underfed_server.store.runs.diagnoses import read_named_rank
 from underfed_server.store.runs.summaries import shown_loader
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
+from underfed_server.team.pages import Pages
 
 LISTS = frozenset({"config", "metric", "run_id", "topic"})
 """Parameters that may be given more than once."""
@@ -55,6 +56,7 @@ class Parts:
     started_at: datetime
     default_policy: RetentionPolicy
     """How long rows are kept, where a project sets nothing else."""
+    pages: Pages
     export: Export
 
 

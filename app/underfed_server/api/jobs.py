@@ -6,11 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.dependencies import CursorQuery, ExpressionQuery, PermissionDep, StoreDep, TagQuery
+from underfed_server.api.dependencies import CursorQuery, ExpressionQuery, PartsDep, PermissionDep, StoreDep, TagQuery
 from underfed_server.api.required_scope import needs
 from underfed_server.comparison.history import read_run_history
 from underfed_server.model import Bound, ConfigKey, JobsPage, RunHistory, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
+from underfed_server.team.pages import jobs_page
 
 router = APIRouter(tags=["runs"])
 
@@ -20,7 +21,7 @@ MOST_TRIES = 100
 
 @router.get("/jobs", response_model=JobsPage, **needs("view"))
 def jobs(
-    store: StoreDep,
+    parts: PartsDep,
     permission: PermissionDep,
     project: str | None = None,
     status: Status | None = None,
@@ -39,7 +40,7 @@ def jobs(
         project=project, status=status, bound=bound, tag=tag, q=q, archived=archived, sort=sort, limit=limit,
         cursor=cursor, within=permission.projects(),
     )  # fmt: skip
-    return Response(store.jobs(asked), media_type="application/json")
+    return Response(parts.pages(parts.store, jobs_page(asked)), media_type="application/json")
 
 
 @router.get("/config", **needs("view"))

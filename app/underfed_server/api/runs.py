@@ -21,6 +21,7 @@ from underfed_server.api.required_scope import needs
 from underfed_server.api.served_diagnosis import unjudged, visible_to
 from underfed_server.model import Bound, Diagnosis, ErrorBody, Model, Run, RunsPage, Status
 from underfed_server.store.runs.listing import Archived, RunFilter
+from underfed_server.team.pages import runs_page
 
 router = APIRouter(tags=["runs"])
 
@@ -49,7 +50,7 @@ class RunChanges(Model):
 
 @router.get("/runs", response_model=RunsPage, **needs("view"))
 def runs(
-    store: StoreDep,
+    parts: PartsDep,
     permission: PermissionDep,
     config: Annotated[
         list[Text],
@@ -71,9 +72,9 @@ def runs(
     asked = RunFilter(
         project=project, status=status, bound=bound, tag=tag, q=q, archived=archived, sort=sort, limit=limit,
         cursor=cursor, within=permission.projects(), job=job, config=tuple(config),
-        deleted_since=store.now() - store.keep_deleted if deleted else None,
+        deleted_since=parts.store.now() - parts.store.keep_deleted if deleted else None,
     )  # fmt: skip
-    return Response(store.runs(asked), media_type="application/json")
+    return Response(parts.pages(parts.store, runs_page(asked)), media_type="application/json")
 
 
 @router.get("/runs/{run_id}", **needs("view"))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
-from underfed_server.api.dependencies import Instant, PermissionDep, StoreDep
+from underfed_server.api.dependencies import Instant, PartsDep, PermissionDep, StoreDep
 from underfed_server.api.required_scope import needs
 from underfed_server.comparison.side_by_side import read_comparison
 from underfed_server.errors import InvalidError, NotFoundError
 from underfed_server.model import MOST_COMPARED, Comparison, HostsPage, Team
 from underfed_server.team.current_hosts import read_hosts
 from underfed_server.team.host_history import read_history
-from underfed_server.team.lost_hours import read_team
+from underfed_server.team.pages import team_page
 
 router = APIRouter()
 
@@ -39,10 +39,10 @@ def compare(
     return read_comparison(store, run_id)
 
 
-@router.get("/team", tags=["team"], **needs("view"))
-def team(store: StoreDep, permission: PermissionDep) -> Team:
+@router.get("/team", response_model=Team, tags=["team"], **needs("view"))
+def team(parts: PartsDep, permission: PermissionDep) -> Response:
     """Causes that runs share, who lost how much in seven days, and how often predictions came true."""
-    return read_team(store, permission.projects())
+    return Response(parts.pages(parts.store, team_page(permission.projects())), media_type="application/json")
 
 
 @router.get("/hosts", tags=["team"], **needs("view"))

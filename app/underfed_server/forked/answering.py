@@ -18,6 +18,7 @@ from underfed_server.errors import RequestError
 from underfed_server.store.databases.trouble import trouble_of
 from underfed_server.store.reading.spark import Curve, read_spark
 from underfed_server.store.store import Store
+from underfed_server.team.pages import write_here
 
 NICE = 5
 """Windows come first: a judge has a third of what the service has of a core that both want."""
@@ -51,6 +52,11 @@ def judged(diagnoser: Diagnoser, store: Store, run_id: str) -> tuple[FoundDiagno
 def compact_streams(other_end: socket.socket) -> None:
     """Answers with the chunks of a stream's newest windows; ``None``: it has none to compact."""
     _answer_each(other_end, lambda store: store.prepare_compaction)
+
+
+def write_pages(other_end: socket.socket) -> None:
+    """Answers with each page that it is sent."""
+    _answer_each(other_end, lambda store: partial(write_here, store))
 
 
 def _answer_each(other_end: socket.socket, work: Callable[[Store], Callable[[Any], Any]]) -> None:
