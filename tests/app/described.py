@@ -10,5 +10,6 @@ from pathlib import Path
 from typing import Any
 
 COMMITTED = Path(__file__).parents[2] / "frontend" / "openapi.json"
-PATHS: dict[str, Any] = json.loads(COMMITTED.read_text())["paths"]
+DESCRIBED: dict[str, Any] = json.loads(COMMITTED.read_text())
+PATHS: dict[str, Any] = DESCRIBED["paths"]
 """By path and method."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
-from tests.app.described import COMMITTED
+from tests.app.described import COMMITTED, DESCRIBED
 from underfed_server.api.dependencies import LISTS
 from underfed_server.api.openapi import description
-
-DESCRIBED: dict[str, Any] = json.loads(COMMITTED.read_text())
 
 ROUTES = {
     "/api/v1/ingest": {"post"},

@@ -19,14 +19,14 @@ from starlette.testclient import TestClient
 from tests.app.alerts.conftest import HERE
 from tests.app.api.visitors import ROOT, visitor
 from tests.app.conftest import Opening
-from tests.app.described import COMMITTED, PATHS
+from tests.app.described import DESCRIBED, PATHS
 from tests.app.made_windows import made_stream
 from tests.app.serving import settings_for
 from tests.app.store.posting import post
 from underfed_server.diagnose import Diagnoser
 from underfed_server.main import Application, create_app
 
-COMPONENTS = json.loads(COMMITTED.read_text())["components"]
+COMPONENTS = DESCRIBED["components"]
 
 WITHOUT_END = ("/api/v1/events", "get")
 

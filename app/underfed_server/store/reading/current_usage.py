@@ -125,8 +125,8 @@ class CurrentUsage:
                 self._forget(now)
 
     def read(self, connection: Connection, run_ids: Iterable[str], now: datetime) -> dict[RankOfRun, RankWindows]:
-        """Of every rank of these running runs that sent samples lately: what it uses is computed once it is asked for,
-        which takes longer than to read it."""
+        """Of every rank of these running runs that sent samples lately: what it uses is computed once it is asked
+        for."""
         asked = set(run_ids)
         with self._lock:
             known = {run_id for run_id in asked & self._looked_up.keys() if self._is_known(run_id, now)}
