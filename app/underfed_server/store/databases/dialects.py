@@ -42,10 +42,14 @@ def put(connection: Connection, table: Table, *rows: Mapping[str, Any]) -> None:
         connection.exec_driver_sql(statement, [_as_driver_has(connection.dialect, table, row) for row in rows])
 
 
-def change(connection: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Likewise, set the columns ``values`` of the row with this primary ``key``, which is in the table's order."""
-    statement = plain_update(connection, table, tuple(values))
-    connection.exec_driver_sql(statement, _as_driver_has(connection.dialect, table, {**values, **key}))
+def change(connection: Connection, table: Table, *rows: Mapping[str, Any]) -> None:
+    """Likewise, set columns of the rows that have the primary keys which these name, too."""
+    if rows:
+        key = _key_of(table)
+        names = tuple(name for name in rows[0] if name not in key)
+        ordered = ({name: row[name] for name in (*names, *key)} for row in rows)
+        statement = plain_update(connection, table, names)
+        connection.exec_driver_sql(statement, [_as_driver_has(connection.dialect, table, row) for row in ordered])
 
 
 def _as_driver_has(dialect: Dialect, table: Table, row: Mapping[str, Any]) -> tuple[Any, ...]:

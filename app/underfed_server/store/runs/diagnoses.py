@@ -78,7 +78,7 @@ def save_diagnosis(connection: Connection, now: datetime, found: ToSave) -> bool
         count_run(connection, run_id, row, found.counted)
         said = {"run_id": run_id, "body": found.body, "candidates": found.candidates}
         put(connection, tables.diagnosis, said | {"judged_at": now, "changed_at": now})
-    change(connection, tables.run, {"run_id": run_id}, {"changed_at": now, **found.figures})
+    change(connection, tables.run, {"run_id": run_id, "changed_at": now, **found.figures})
     return changed
 
 

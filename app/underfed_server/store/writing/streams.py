@@ -8,12 +8,14 @@ of the runs, so that no other process changes it meanwhile.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Table, bindparam, func, select, tuple_
 
 from underfed_server.ingest.posted import RunVerdict
 from underfed_server.store.columns.lanes import kind_of
@@ -156,14 +158,28 @@ class RunStates:
 
     def _lacks(self, key: StreamKey) -> bool:
         run = self._runs[key.run_id]
-        return run.exists and (key.rank, key.incarnation) not in run.streams
+        # Nothing is written yet of an incarnation that is newer than all of its rank: of most that are not known.
+        return key.incarnation <= run.newest.get(key.rank, -1) and (key.rank, key.incarnation) not in run.streams
 
 
-def read_ending(connection: Connection, run_id: str) -> dict[str, object]:
-    """The columns of ``run`` that follow from how its streams ended."""
-    stream = tables.stream.c
-    columns = (stream.rank, stream.started_at, stream.end_us, stream.end_status, stream.exit_reason)
-    rows = connection.execute(select(*columns).where(stream.run_id == run_id).order_by(stream.incarnation)).all()
+_stream = tables.stream.c
+_ENDS = (
+    select(
+        _stream.run_id, _stream.rank, _stream.started_at, _stream.end_us, _stream.end_status, _stream.exit_reason
+    )
+    .where(_stream.run_id.in_(bindparam("run_ids", expanding=True)))
+    .order_by(_stream.run_id, _stream.incarnation)
+)  # fmt: skip
+
+
+def read_endings(connection: Connection, run_ids: Collection[str]) -> list[dict[str, Any]]:
+    """Of each of these runs its key, and the columns of ``run`` that follow from how its streams ended."""
+    rows = connection.execute(_ENDS, {"run_ids": sorted(run_ids)})
+    return [{"run_id": run_id, **_ending(list(own))} for run_id, own in groupby(rows, key=itemgetter(0))]
+
+
+def _ending(rows: Sequence[Row[Any]]) -> dict[str, Any]:
+    """``rows``: of its streams, an earlier incarnation before a later one."""
     # One per rank: an earlier incarnation's end no longer counts.
     newest = {row.rank: row for row in rows}.values()
     crashed = [row for row in newest if row.end_status == "crashed"]

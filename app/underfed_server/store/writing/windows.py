@@ -16,7 +16,7 @@ from underfed_server.ingest.posted import Ack, Outcome, PostedWindow
 from underfed_server.ingest.wire import Loader, Run, Window
 from underfed_server.store.columns.packed import packed
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.dialects import plain_insert, plain_update, plain_upsert, put
+from underfed_server.store.databases.dialects import change, plain_insert, plain_update, plain_upsert, put
 from underfed_server.store.databases.tables import unix_us
 from underfed_server.store.runs.config_values import index_config
 from underfed_server.store.runs.summaries import index_tags
@@ -28,7 +28,7 @@ from underfed_server.store.writing.streams import (
     StreamKey,
     StreamState,
     TrackState,
-    read_ending,
+    read_endings,
 )
 from underfed_server.store.writing.switches import with_switches
 
@@ -168,12 +168,9 @@ class Appender:
         now_us = unix_us(self._now())
         touched = [(now_us, now_us, run_id) for run_id in changes.runs]
         connection.exec_driver_sql(plain_update(connection, tables.run, _TOUCHED), touched)
-        self.ended = set()
-        for run_id in changes.endings:
-            ending = read_ending(connection, run_id)
-            if not ending["open_ranks"]:
-                self.ended.add(run_id)
-            connection.execute(update(tables.run).where(tables.run.c.run_id == run_id).values(**ending))
+        endings = read_endings(connection, changes.endings) if changes.endings else []
+        self.ended = {ending["run_id"] for ending in endings if not ending["open_ranks"]}
+        change(connection, tables.run, *endings)
 
 
 def _write_rows(connection: Connection, changes: _Changes) -> None:
