@@ -66,14 +66,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None]:
+def pytest_collection(session: pytest.Session) -> Generator[None]:
     """What is imported and collected stays: no search for garbage visits it, neither here nor in forked processes."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        lay_in_huge_pages()
+        if not session.config.option.collectonly:
+            lay_in_huge_pages()
         atexit.register(gc.unfreeze)  # else what is still open at the end is told of in warnings
         gc.enable()
 

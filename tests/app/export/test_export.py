@@ -332,4 +332,4 @@ def test_the_command_writes_a_whole_file_or_none(
         assert "cannot be written: No such file or directory" in capsys.readouterr().err
     assert target.read_text() == "precious"
     assert {path.name for path in tmp_path.iterdir()} <= {"steps.csv", *(f"underfed.db{end}" for end in
-            ("", "-wal", "-shm", ".lock"))} | {"owner-token"}  # fmt: skip
+            ("", "-wal", "-shm", ".lock", ".turnstile"))} | {"owner-token"}  # fmt: skip

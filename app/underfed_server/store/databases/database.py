@@ -56,11 +56,10 @@ def open_database(url: str, *, only_reads: bool = False) -> Database:
         writing = reading if only_reads else postgresql.open_writer(parsed)
         return Database(name_of(url), writing, reading, is_shared=True, path=None, release=_nothing)
     path = sqlite.path_of(parsed)
+    release = _nothing if only_reads else sqlite.lock(path).release
     reading = sqlite.open_readers(path)
-    if only_reads:
-        return Database(str(path), reading, reading, is_shared=False, path=path, release=_nothing)
-    held = sqlite.lock(path)
-    return Database(str(path), sqlite.open_writer(path), reading, is_shared=False, path=path, release=held.release)
+    writing = reading if only_reads else sqlite.open_writer(path)
+    return Database(str(path), writing, reading, is_shared=False, path=path, release=release)
 
 
 def name_of(url: str) -> str:

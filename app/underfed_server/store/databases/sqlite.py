@@ -19,18 +19,12 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool, StaticPool
 
 from underfed_server.errors import SettingsError, StartError
+from underfed_server.store.databases import journal
 from underfed_server.store.databases.dialects import read_json
 from underfed_server.store.databases.trouble import CORRUPTED, trouble_of
 
 READERS = 8
 BUSY_TIMEOUT_MS = 10_000
-JOURNAL_KEPT_BYTES = 16 * 2**20
-CHECKPOINT_WAITS_MS = {JOURNAL_KEPT_BYTES: 100, 128 * 2**20: 1_000}
-"""How long the writer waits for readers to end, so that the log begins anew, where it has so many bytes: where one
-reader follows the other without a gap it would grow for ever, and whatever is read would be looked for in all of it.
-Posts wait meanwhile, so readers that are not done soon are waited for later. With a second at once, one post in a
-hundred of 2,400 ranks took 0.6 s (own study).
-"""
 
 # WAL: readers never wait for the writer. FULL: what was acknowledged survives a power loss (own study: NORMAL lost
 # 36 acknowledged posts in four simulated ones, FULL none; with group commit it costs one fsync a group).
@@ -41,8 +35,7 @@ WRITER_PRAGMAS = (
     "synchronous=FULL",
     f"busy_timeout={BUSY_TIMEOUT_MS}",
     "temp_store=MEMORY",
-    # What a long transaction or a copy made it grow to is given back to the disk.
-    f"journal_size_limit={JOURNAL_KEPT_BYTES}",
+    f"journal_size_limit={journal.KEPT_BYTES}",
 )
 # SQLite before 3.51.3 can corrupt a WAL database when two connections checkpoint at once
 # (sqlite.org/wal.html#walresetbug): readers never do.
@@ -110,43 +103,11 @@ def open_writer(database: Path) -> Engine:
     return engine
 
 
-def journal_of(database: Path) -> Path:
-    return database.with_name(f"{database.name}-wal")
-
-
-def journal_bytes(database: Path) -> int:
-    try:
-        return journal_of(database).stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def bound_journal(writer: Engine, database: Path) -> bool:
-    """Move the whole log into the file and cut it, if it is too long. ``False``: readers kept it from being cut.
-
-    Only on the writer's thread, between two transactions.
-    """
-    size = journal_bytes(database)
-    waits_ms = max((waits for least, waits in CHECKPOINT_WAITS_MS.items() if size > least), default=None)
-    if waits_ms is None:
-        return True
-    pooled = writer.raw_connection()
-    try:
-        connection = pooled.driver_connection
-        assert isinstance(connection, sqlite3.Connection)
-        connection.execute(f"PRAGMA busy_timeout={waits_ms}")
-        try:
-            is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        finally:
-            connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-        return not is_busy
-    finally:
-        pooled.close()
-
-
 def open_readers(database: Path) -> Engine:
     """The engine of everybody else. A connection sees one snapshot of the database until it is returned."""
     engine = _engine(database, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS)
+    turnstile = journal.Turnstile(database)
+    event.listen(engine, "begin", lambda _: turnstile.pass_through())
     _prepare(engine, READER_PRAGMAS, begin="BEGIN")
     return engine
 

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, func, select, text
 from underfed_server.model import Status
 from underfed_server.names import Projects
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.sqlite import journal_bytes, journal_of
+from underfed_server.store.databases.journal import journal_bytes, journal_of
 from underfed_server.store.runs.status import count_by_status, status_column
 
 

@@ -15,7 +15,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, bindparam, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, select, tuple_
 
 from underfed_server.ingest.posted import RunVerdict
 from underfed_server.store.columns.lanes import kind_of
@@ -178,7 +178,7 @@ def read_endings(connection: Connection, run_ids: Collection[str]) -> list[dict[
     return [{"run_id": run_id, **_ending(list(own))} for run_id, own in groupby(rows, key=itemgetter(0))]
 
 
-def _ending(rows: Sequence[Row[Any]]) -> dict[str, Any]:
+def _ending(rows: Sequence[Any]) -> dict[str, Any]:
     """``rows``: of its streams, an earlier incarnation before a later one."""
     # One per rank: an earlier incarnation's end no longer counts.
     newest = {row.rank: row for row in rows}.values()

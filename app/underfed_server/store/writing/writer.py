@@ -24,7 +24,7 @@ from underfed_server.counters import Counters
 from underfed_server.errors import OutOfOrderError, RequestError, TryLaterError
 from underfed_server.ingest.posted import Ack, Outcome, PostedWindow, RunVerdict
 from underfed_server.store.databases import tables
-from underfed_server.store.databases.sqlite import bound_journal
+from underfed_server.store.databases.journal import Journal
 from underfed_server.store.databases.trouble import TroubleLog, trouble_of
 from underfed_server.store.writing.compact import (
     ASIDE_S,
@@ -65,9 +65,6 @@ IDLE_S = 1.0
 CLOSING_S = 30.0
 RECALL_S = 60.0
 """How often streams that another process left are looked for, where several share a database."""
-
-JOURNAL_S = 2.0
-"""How often SQLite's log is looked at."""
 
 PROVEN_S = 10.0
 """How long a successful write counts as proof for health checks, which then need not write themselves."""
@@ -117,8 +114,7 @@ class Writer:
         of its own; ``None``: the writer's thread computes chunks itself, and windows wait meanwhile.
         """
         self._engine = engine
-        self._file = file
-        self._journal_at = 0.0
+        self._journal = None if file is None else Journal(engine, file)
         self._is_shared = is_shared
         self._recall_at = math.inf
         self._appender = appender
@@ -251,21 +247,22 @@ class Writer:
                 self._compact(self._queue.next_due(look_for_quiet=not group))
                 if time.monotonic() >= self._recall_at:
                     self._recall()
-                if self._file is not None and time.monotonic() >= self._journal_at:
-                    bound_journal(self._engine, self._file)
-                    self._journal_at = time.monotonic() + JOURNAL_S
+                if self._journal is not None:
+                    self._journal.bound()
             except Exception as error:
                 # After any error, posts and readers must not wait for a thread that has ended.
                 if trouble_of(error) is None:
                     log.exception("the writer failed, and goes on")
                 else:
                     self._trouble_log.note(error)
+        if self._journal is not None:
+            self._journal.close()
 
     def _take(self) -> list[_Post | _Call] | None:
         """Waiting writes, up to a group; empty after a while without any; ``None`` once all is written and we close."""
         with self._changed:
             if not (self._calls or self._waiting or self._is_closing or self._queue.are_due or self._prepared):
-                self._changed.wait(IDLE_S)
+                self._changed.wait(IDLE_S if self._journal is None else min(IDLE_S, self._journal.due_in()))
             if not (self._calls or self._waiting) and self._is_closing:
                 return None
             is_waited_for = self._calls or self._is_closing

@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
-import math
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.app.made_windows import made_stream
 from tests.app.store.posting import post
-from underfed_server.store.databases import sqlite
+from underfed_server.store.databases import journal
+from underfed_server.store.databases.journal import Journal, Turnstile, journal_bytes
+from underfed_server.store.databases.sqlite import open_readers, open_writer
 from underfed_server.store.store import Store
-from underfed_server.store.writing import writer as writing
 
-LIMIT = 300_000
+KEPT = 300_000
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(sqlite, "CHECKPOINT_WAITS_MS", {LIMIT: 10})
-    monkeypatch.setattr(writing, "JOURNAL_S", 0.0)
-    return Store(f"sqlite:///{tmp_path / 'underfed.db'}")
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr(journal, "KEPT_BYTES", KEPT)
+    monkeypatch.setattr(journal, "LONG_BYTES", 2 * KEPT)
+    monkeypatch.setattr(journal, "LOOK_S", 0.0)
+    opened = Store(f"sqlite:///{tmp_path / 'underfed.db'}")
+    yield opened
+    opened.close()
 
 
-def test_the_log_is_cut_once_readers_let_it(store: Store) -> None:
-    path = store.database.path
-    assert path is not None
-    windows = made_stream(400)
+@pytest.fixture
+def path(store: Store) -> Path:
+    assert store.database.path is not None
+    return store.database.path
+
+
+def test_the_log_is_cut_once_readers_let_it(store: Store, path: Path) -> None:
+    windows = made_stream(1_000)
     with store.reading() as reader:
         reader.connection.exec_driver_sql("SELECT count(*) FROM run").fetchone()
-        while sqlite.journal_bytes(path) <= 2 * LIMIT:
+        while journal_bytes(path) <= 3 * KEPT:
             post(store, [next(windows)])
         post(store, [next(windows)])
-        assert sqlite.journal_bytes(path) > LIMIT, "a reader still needs it, and posts go on"
-    while sqlite.journal_bytes(path) > LIMIT:
+        assert journal_bytes(path) > KEPT, "a reader still needs it, and posts go on"
+    while journal_bytes(path) > KEPT:
         post(store, [next(windows)])
-    store.close()
 
 
 class Readers:
-    """Two that take turns: each ends its transaction only when the other has begun one."""
+    """Two that take turns: each ends its transaction only when the other has begun one, or waits for it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -67,16 +74,110 @@ class Readers:
             each.join()
 
 
-def test_readers_without_a_gap_do_not_keep_it_from_being_cut(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "CHECKPOINT_WAITS_MS", {LIMIT: 0, 2 * LIMIT: 1_000})
-    path, writer = store.database.path, store._writer
-    assert path is not None
+def test_readers_without_a_gap_do_not_keep_it_from_being_cut(store: Store, path: Path) -> None:
     windows = made_stream(4_000)
     with Readers(store):
-        writer._journal_at = math.inf
-        while sqlite.journal_bytes(path) <= 2 * LIMIT:
+        while journal_bytes(path) <= 2 * KEPT:
             post(store, [next(windows)])
-        writer._journal_at = 0.0
-        while sqlite.journal_bytes(path) > LIMIT:
+        while journal_bytes(path) > KEPT:
             post(store, [next(windows)])
-    store.close()
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """With a log that is longer than it may be, and a reader that needs it."""
+    monkeypatch.setattr(journal, "KEPT_BYTES", 0)
+    monkeypatch.setattr(journal, "LONG_BYTES", 0)
+    path = tmp_path / "underfed.db"
+    writer, readers = open_writer(path), open_readers(path)
+    with writer.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (x)")
+    with readers.begin() as connection:
+        connection.exec_driver_sql("SELECT * FROM t").fetchall()
+        with writer.begin() as writing:
+            writing.exec_driver_sql("INSERT INTO t VALUES (1)")
+        yield path
+    writer.dispose()
+    readers.dispose()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def is_locked(database: Path) -> bool:
+    """For readers of other processes too: each has a file of its own open."""
+    other = Turnstile(database)
+    took = other.lock()
+    other.unlock()
+    return not took
+
+
+def test_a_reader_that_stays_keeps_others_out_for_a_moment_and_less_often_each_time(database: Path) -> None:
+    writer, clock = open_writer(database), Clock()
+    found = Journal(writer, database, clock)
+    apart = []
+    for _ in range(4):
+        found.bound()
+        assert is_locked(database)
+        clock.now += journal.MOST_LOCKED_S / 2
+        found.bound()
+        assert is_locked(database)
+        clock.now += journal.MOST_LOCKED_S
+        found.bound()
+        assert not is_locked(database)
+        apart.append(round(found.due_in(), 3))
+        clock.now += found.due_in()
+    assert apart == [2 * journal.LOOK_S, 4 * journal.LOOK_S, journal.MOST_APART_S, journal.MOST_APART_S]
+    writer.dispose()
+
+
+def test_a_writer_in_trouble_or_at_its_end_keeps_no_reader_out(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, clock = open_writer(database), Clock()
+    found = Journal(writer, database, clock)
+    found.bound()
+    clock.now += journal.TRY_S
+
+    def failing(_: object) -> bool:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "_begun_anew", failing)
+        with pytest.raises(OSError, match="gone"):
+            found.bound()
+    assert not is_locked(database)
+    clock.now += found.due_in()
+    found.bound()
+    assert is_locked(database)
+    found.close()
+    assert not is_locked(database)
+    writer.dispose()
+
+
+def test_a_snapshot_begins_once_the_turnstile_is_unlocked_or_its_holder_has_hung_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "underfed.db"
+    holder, readers = Turnstile(database), open_readers(database)
+    began = threading.Event()
+
+    def read() -> None:
+        with readers.begin():
+            began.set()
+
+    assert holder.lock()
+    waiting = threading.Thread(target=read)
+    waiting.start()
+    assert not began.wait(0.05)
+    holder.unlock()
+    assert began.wait(30)
+    waiting.join()
+    assert holder.lock()
+    monkeypatch.setattr(journal, "GIVE_UP_S", 0.01)
+    read()
+    holder.unlock()
+    readers.dispose()
