@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from underfed_server.errors import SettingsError
 from underfed_server.store.databases import postgresql, sqlite
+from underfed_server.store.databases.journal import Turnstile
 
 EXAMPLES = "sqlite:////var/lib/underfed/underfed.db or postgresql+psycopg://underfed@host/underfed"
 
@@ -32,7 +34,7 @@ class Database:
     path: Path | None
     """SQLite's file."""
     release: Callable[[], None]
-    """Release the lock that keeps other services out."""
+    """Release the lock that keeps other services out, and what else is open beside the file."""
 
     def close(self) -> None:
         """A connection that a thread still uses is closed once the thread returns it."""
@@ -56,10 +58,14 @@ def open_database(url: str, *, only_reads: bool = False) -> Database:
         writing = reading if only_reads else postgresql.open_writer(parsed)
         return Database(name_of(url), writing, reading, is_shared=True, path=None, release=_nothing)
     path = sqlite.path_of(parsed)
-    release = _nothing if only_reads else sqlite.lock(path).release
-    reading = sqlite.open_readers(path)
-    writing = reading if only_reads else sqlite.open_writer(path)
-    return Database(str(path), writing, reading, is_shared=False, path=path, release=release)
+    with ExitStack() as held:
+        if not only_reads:
+            held.callback(sqlite.lock(path).release)
+        turnstile = Turnstile(path)
+        held.callback(turnstile.close)
+        reading = sqlite.open_readers(path, turnstile)
+        writing = reading if only_reads else sqlite.open_writer(path)
+        return Database(str(path), writing, reading, is_shared=False, path=path, release=held.pop_all().close)
 
 
 def name_of(url: str) -> str:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import threading
 import time
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Engine
+
+from underfed_server.errors import StartError
 
 KEPT_BYTES = 16 * 2**20
 """The log may stay so long. What a long transaction or a copy made it grow to beyond is given back to the disk."""
@@ -46,28 +48,44 @@ class Turnstile:
     """Every snapshot begins by passing it. It may be passed by any thread and by any process that has opened it."""
 
     def __init__(self, database: Path) -> None:
-        file = database.with_name(f"{database.name}.turnstile")
-        self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        # Not before the last thread is done with it: its number may be another file's then.
-        weakref.finalize(self, os.close, self._file)
+        """Raises:
+        StartError: its file, beside the database, cannot be made.
+        """
+        try:
+            file = os.open(
+                database.with_name(f"{database.name}.turnstile"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
+        except OSError as error:
+            raise StartError(f"data cannot be kept in {database.parent}: {error.strerror}") from error
+        self._file: int | None = file
+        self._own = threading.Lock()
 
     def pass_through(self) -> None:
         """Wait while it is locked."""
         until = time.monotonic() + GIVE_UP_S
-        while not self._took(fcntl.LOCK_SH) and time.monotonic() < until:
+        while not self._take(fcntl.LOCK_SH) and time.monotonic() < until:
             time.sleep(POLL_S)
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+        self.unlock()
 
     def lock(self) -> bool:
         """``False``: somebody is just passing. The kernel unlocks it when the process ends, however it ends."""
-        return self._took(fcntl.LOCK_EX)
+        return self._take(fcntl.LOCK_EX)
 
     def unlock(self) -> None:
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+        self._take(fcntl.LOCK_UN)
 
-    def _took(self, kind: int) -> bool:
-        with suppress(BlockingIOError):
-            fcntl.flock(self._file, kind | fcntl.LOCK_NB)
+    def close(self) -> None:
+        """From then on nobody waits here, and it keeps nobody out."""
+        with self._own:
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+
+    def _take(self, kind: int) -> bool:
+        # A thread may still pass when another one closes it: the number of a closed file may be another file's.
+        with self._own, suppress(BlockingIOError):
+            if self._file is not None:
+                fcntl.flock(self._file, kind | fcntl.LOCK_NB)
             return True
         return False
 
@@ -96,12 +114,15 @@ class Journal:
         try:
             self._due_at = now + self._look(now)
         except BaseException:
-            self.close()
+            self._let_in()
             self._due_at = now + LOOK_S
             raise
 
     def close(self) -> None:
-        """Keep no reader out."""
+        """It keeps no reader out any more."""
+        self._turnstile.close()
+
+    def _let_in(self) -> None:
         self._turnstile.unlock()
         self._locked_at = None
 
@@ -109,7 +130,7 @@ class Journal:
         """Return in how many seconds to look again."""
         size = journal_bytes(self._database)
         if size <= KEPT_BYTES or _begun_anew(self._writer):
-            self.close()
+            self._let_in()
             self._apart_s = LOOK_S
             return LOOK_S
         if size <= LONG_BYTES:
@@ -119,7 +140,7 @@ class Journal:
             return TRY_S
         if now < self._locked_at + MOST_LOCKED_S:
             return TRY_S
-        self.close()
+        self._let_in()
         self._apart_s = min(MOST_APART_S, 2 * self._apart_s)
         return self._apart_s
 

@@ -103,10 +103,10 @@ def open_writer(database: Path) -> Engine:
     return engine
 
 
-def open_readers(database: Path) -> Engine:
-    """The engine of everybody else. A connection sees one snapshot of the database until it is returned."""
+def open_readers(database: Path, turnstile: journal.Turnstile) -> Engine:
+    """The engine of everybody else. A connection sees one snapshot of the database until it is returned, which begins
+    behind ``turnstile``."""
     engine = _engine(database, poolclass=QueuePool, pool_size=READERS, max_overflow=READERS)
-    turnstile = journal.Turnstile(database)
     event.listen(engine, "begin", lambda _: turnstile.pass_through())
     _prepare(engine, READER_PRAGMAS, begin="BEGIN")
     return engine

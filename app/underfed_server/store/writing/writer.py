@@ -234,6 +234,8 @@ class Writer:
         self._to_prepare.put(None)
         if self._thread.ident is not None:
             self._thread.join(CLOSING_S)
+        if self._journal is not None:
+            self._journal.close()
 
     def _require_open(self) -> None:
         if self._is_closing:
@@ -255,8 +257,6 @@ class Writer:
                     log.exception("the writer failed, and goes on")
                 else:
                     self._trouble_log.note(error)
-        if self._journal is not None:
-            self._journal.close()
 
     def _take(self) -> list[_Post | _Call] | None:
         """Waiting writes, up to a group; empty after a while without any; ``None`` once all is written and we close."""

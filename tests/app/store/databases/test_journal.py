@@ -89,7 +89,8 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(journal, "KEPT_BYTES", 0)
     monkeypatch.setattr(journal, "LONG_BYTES", 0)
     path = tmp_path / "underfed.db"
-    writer, readers = open_writer(path), open_readers(path)
+    turnstile = Turnstile(path)
+    writer, readers = open_writer(path), open_readers(path, turnstile)
     with writer.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE t (x)")
     with readers.begin() as connection:
@@ -99,6 +100,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield path
     writer.dispose()
     readers.dispose()
+    turnstile.close()
 
 
 class Clock:
@@ -113,7 +115,7 @@ def is_locked(database: Path) -> bool:
     """For readers of other processes too: each has a file of its own open."""
     other = Turnstile(database)
     took = other.lock()
-    other.unlock()
+    other.close()
     return not took
 
 
@@ -133,6 +135,7 @@ def test_a_reader_that_stays_keeps_others_out_for_a_moment_and_less_often_each_t
         apart.append(round(found.due_in(), 3))
         clock.now += found.due_in()
     assert apart == [2 * journal.LOOK_S, 4 * journal.LOOK_S, journal.MOST_APART_S, journal.MOST_APART_S]
+    found.close()
     writer.dispose()
 
 
@@ -162,7 +165,8 @@ def test_a_snapshot_begins_once_the_turnstile_is_unlocked_or_its_holder_has_hung
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = tmp_path / "underfed.db"
-    holder, readers = Turnstile(database), open_readers(database)
+    holder, own = Turnstile(database), Turnstile(database)
+    readers = open_readers(database, own)
     began = threading.Event()
 
     def read() -> None:
@@ -179,5 +183,9 @@ def test_a_snapshot_begins_once_the_turnstile_is_unlocked_or_its_holder_has_hung
     assert holder.lock()
     monkeypatch.setattr(journal, "GIVE_UP_S", 0.01)
     read()
-    holder.unlock()
+    monkeypatch.setattr(journal, "GIVE_UP_S", 60.0)
+    holder.close()
+    read()
+    own.close()
+    read()
     readers.dispose()

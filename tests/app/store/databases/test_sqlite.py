@@ -13,11 +13,13 @@ from sqlalchemy.exc import OperationalError
 from tests.app.conftest import AS_SHIPPED
 from underfed_server.errors import StartError
 from underfed_server.store.databases import sqlite
+from underfed_server.store.databases.journal import Turnstile
 from underfed_server.store.databases.sqlite import lock, open_readers, open_writer
 from underfed_server.store.store import Store
 
 HOLD = """
 import sys, pathlib
+from underfed_server.store.databases.journal import Turnstile
 from underfed_server.store.databases.sqlite import lock
 held = lock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
@@ -68,7 +70,8 @@ def test_a_file_that_is_no_database_is_named_and_left_as_it_is(tmp_path: Path) -
 def test_the_writer_is_durable_and_a_reader_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "WRITER_PRAGMAS", AS_SHIPPED)
     database = tmp_path / "underfed.db"
-    writer, readers = open_writer(database), open_readers(database)
+    writer, turnstile = open_writer(database), Turnstile(database)
+    readers = open_readers(database, turnstile)
     with writer.begin() as connection:
         connection.execute(text("CREATE TABLE t (x)"))
         pragmas = [connection.execute(text(f"PRAGMA {name}")).scalar() for name in ("journal_mode", "synchronous")]
@@ -80,11 +83,13 @@ def test_the_writer_is_durable_and_a_reader_cannot_write(tmp_path: Path, monkeyp
             connection.execute(text("INSERT INTO t VALUES (1)"))
     writer.dispose()
     readers.dispose()
+    turnstile.close()
 
 
 def test_a_reader_sees_one_state_while_the_writer_goes_on(tmp_path: Path) -> None:
     database = tmp_path / "underfed.db"
-    writer, readers = open_writer(database), open_readers(database)
+    writer, turnstile = open_writer(database), Turnstile(database)
+    readers = open_readers(database, turnstile)
     with writer.begin() as connection:
         connection.execute(text("CREATE TABLE t (x)"))
     with readers.begin() as reading:
@@ -97,3 +102,4 @@ def test_a_reader_sees_one_state_while_the_writer_goes_on(tmp_path: Path) -> Non
         assert reading.execute(count).scalar() == 1
     writer.dispose()
     readers.dispose()
+    turnstile.close()
