@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tests.app.api.test_rate_limits import FakeClock
 from tests.app.api.visitors import ORIGIN, ROOT, bearer
 from tests.app.made_windows import made_window
 from tests.app.serving import AS_OWNER, OWNER, settings_for
+from tests.app.store.clock import MonotonicClock
 from underfed_server.api.admission import guesses
 from underfed_server.api.admission.access import COOKIE
 from underfed_server.api.admission.guesses import Guesses
@@ -37,12 +37,12 @@ WAYS = {
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+def clock() -> MonotonicClock:
+    return MonotonicClock()
 
 
 @pytest.fixture
-def application(tmp_path: Path, clock: FakeClock) -> Iterator[Application]:
+def application(tmp_path: Path, clock: MonotonicClock) -> Iterator[Application]:
     settings = replace(settings_for(tmp_path, token=ROOT), requests_per_s=1e6)
     opened = create_app(settings, clock=clock)
     yield opened
@@ -55,7 +55,7 @@ def client(application: Application, address: str) -> TestClient:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_wrong_secrets_are_tried_ever_slower_by_any_request(
-    application: Application, clock: FakeClock, way: str
+    application: Application, clock: MonotonicClock, way: str
 ) -> None:
     method, path, header, text = WAYS[way]
     guesser = client(application, "10.0.0.1")
@@ -77,7 +77,9 @@ def guess(application: Application, address: str) -> None:
         guesser.get("/api/v1/runs", headers=bearer(f"{address}-guess-{number}"))
 
 
-def test_a_chosen_token_that_was_never_used_from_there_waits_too(application: Application, clock: FakeClock) -> None:
+def test_a_chosen_token_that_was_never_used_from_there_waits_too(
+    application: Application, clock: MonotonicClock
+) -> None:
     agent, visitor, colleague = (client(application, f"10.0.0.{number}") for number in (1, 2, 3))
     assert agent.get("/api/v1/runs", headers=bearer(ROOT)).status_code == 200
     guess(application, "10.0.0.1")
@@ -112,7 +114,7 @@ def token_id(administrator: TestClient) -> str:
     return next(str(each["token_id"]) for each in listed["tokens"] if each["name"] == "x")
 
 
-def test_nobody_on_the_machine_locks_the_owner_of_an_open_service_out(tmp_path: Path, clock: FakeClock) -> None:
+def test_nobody_on_the_machine_locks_the_owner_of_an_open_service_out(tmp_path: Path, clock: MonotonicClock) -> None:
     opened = create_app(replace(settings_for(tmp_path), requests_per_s=1e6), clock=clock)
     anybody, owner, browser = (
         TestClient(opened, base_url="http://127.0.0.1:7077", client=("127.0.0.1", 1)) for _ in range(3)

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from tests.app.api.visitors import ORIGIN, ROOT, bearer, make_token, visitor
 from tests.app.made_windows import made_window, posted
 from tests.app.serving import settings_for
+from tests.app.store.clock import MonotonicClock
 from underfed_server.api.admission.rate_limits import BURST_S, MOST_KEYS, Rate, RateLimits, key_of
 from underfed_server.errors import TooManyRequestsError
 from underfed_server.main import Application, create_app
@@ -19,17 +20,9 @@ from underfed_server.main import Application, create_app
 JSON = {"Content-Type": "application/json"}
 
 
-class FakeClock:
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def limited(
     directory: Path,
-    clock: FakeClock,
+    clock: MonotonicClock,
     *,
     token: str | None = ROOT,
     requests_per_s: float = 4.0,
@@ -40,8 +33,8 @@ def limited(
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+def clock() -> MonotonicClock:
+    return MonotonicClock()
 
 
 AT_ONCE = int(4 * BURST_S) + 1
@@ -49,7 +42,7 @@ AT_ONCE = int(4 * BURST_S) + 1
 
 
 @pytest.fixture
-def slow(tmp_path: Path, clock: FakeClock) -> Iterator[Application]:
+def slow(tmp_path: Path, clock: MonotonicClock) -> Iterator[Application]:
     """Four requests a second."""
     opened = limited(tmp_path, clock)
     yield opened
@@ -57,7 +50,7 @@ def slow(tmp_path: Path, clock: FakeClock) -> Iterator[Application]:
 
 
 def test_after_a_rest_several_seconds_worth_go_at_once_and_then_the_rate() -> None:
-    clock = FakeClock()
+    clock = MonotonicClock()
     rate = Rate(8.0, clock=clock)
     for _ in range(int(8 * BURST_S) + 1):
         rate.require("one", "too much")
@@ -71,7 +64,7 @@ def test_after_a_rest_several_seconds_worth_go_at_once_and_then_the_rate() -> No
 
 
 def test_a_long_rest_saves_up_no_more_than_a_short_one() -> None:
-    clock = FakeClock()
+    clock = MonotonicClock()
     rate = Rate(8.0, clock=clock)
     rate.take("one")
     clock.now += 86_400.0
@@ -83,7 +76,7 @@ def test_a_long_rest_saves_up_no_more_than_a_short_one() -> None:
 
 
 def test_a_request_that_is_refused_for_its_bytes_costs_nothing() -> None:
-    clock = FakeClock()
+    clock = MonotonicClock()
     limits = RateLimits(1.0, 100.0, clock)
     limits.take("one", 10_000)
     for _ in range(100):
@@ -94,7 +87,7 @@ def test_a_request_that_is_refused_for_its_bytes_costs_nothing() -> None:
 
 
 def test_what_is_larger_than_the_rate_passes_once_and_is_waited_for_afterwards() -> None:
-    clock = FakeClock()
+    clock = MonotonicClock()
     rate = Rate(100.0, clock=clock)
     rate.require("one", "x")
     rate.take("one", 1_000.0)
@@ -105,13 +98,13 @@ def test_what_is_larger_than_the_rate_passes_once_and_is_waited_for_afterwards()
 
 
 def test_a_clock_that_stands_still_or_no_limit_refuses_nobody() -> None:
-    limits = RateLimits(float("inf"), float("inf"), FakeClock())
+    limits = RateLimits(float("inf"), float("inf"), MonotonicClock())
     for _ in range(100_000):
         limits.take("one", 10**9)
 
 
 def test_a_flood_of_addresses_takes_bounded_memory_and_forgets_the_resting_first() -> None:
-    clock = FakeClock()
+    clock = MonotonicClock()
     rate = Rate(1.0, clock=clock)
     for number in range(MOST_KEYS):
         rate.take(f"resting {number}")
@@ -139,7 +132,7 @@ def test_whoever_may_choose_among_addresses_is_one(one: str, other: str, is_same
     assert (key_of(one) == key_of(other)) is is_same
 
 
-def test_one_token_that_sends_too_much_leaves_the_others_alone(slow: Application, clock: FakeClock) -> None:
+def test_one_token_that_sends_too_much_leaves_the_others_alone(slow: Application, clock: MonotonicClock) -> None:
     eager, calm = (make_token(slow, "view")["token"] for _ in range(2))
     answers = [visitor(slow, eager).get("/api/v1/runs") for _ in range(AT_ONCE + 1)]
     assert [answer.status_code for answer in answers] == [200] * AT_ONCE + [429]
@@ -157,7 +150,7 @@ def test_agents_have_to_come_later(slow: Application) -> None:
     assert answers[-1].json()["error"]["code"] == "too_many_requests"
 
 
-def test_bytes_count_also_where_no_header_states_them(tmp_path: Path, clock: FakeClock) -> None:
+def test_bytes_count_also_where_no_header_states_them(tmp_path: Path, clock: MonotonicClock) -> None:
     opened = limited(tmp_path, clock, requests_per_s=1e6, bytes_per_s=100_000.0)
     sender = visitor(opened, ROOT)
     body = posted(made_window(0, note="x" * 450_000))
@@ -166,7 +159,7 @@ def test_bytes_count_also_where_no_header_states_them(tmp_path: Path, clock: Fak
     opened.close()
 
 
-def test_where_nobody_has_a_token_addresses_are_distinguished(tmp_path: Path, clock: FakeClock) -> None:
+def test_where_nobody_has_a_token_addresses_are_distinguished(tmp_path: Path, clock: MonotonicClock) -> None:
     opened = limited(tmp_path, clock, token=None)
     one, other = (
         TestClient(opened, base_url="http://127.0.0.1:7077", client=(address, 1)) for address in ("127.0.0.1", "::1")
@@ -177,7 +170,7 @@ def test_where_nobody_has_a_token_addresses_are_distinguished(tmp_path: Path, cl
     opened.close()
 
 
-def test_wrong_tokens_are_tried_ever_slower_and_a_right_one_waits_too(tmp_path: Path, clock: FakeClock) -> None:
+def test_wrong_tokens_are_tried_ever_slower_and_a_right_one_waits_too(tmp_path: Path, clock: MonotonicClock) -> None:
     opened = limited(tmp_path, clock, requests_per_s=1e6)
     guesser, colleague = (TestClient(opened, base_url=ORIGIN, client=(f"10.0.0.{n}", 1)) for n in (1, 2))
     guesses = [guesser.post("/api/v1/session", json={"token": f"guess {n}"}).status_code for n in range(12)]
@@ -194,7 +187,7 @@ def test_wrong_tokens_are_tried_ever_slower_and_a_right_one_waits_too(tmp_path: 
 @pytest.mark.parametrize("token", [ROOT, None])
 @pytest.mark.parametrize("size", [10**9, 10**15])
 def test_a_body_that_is_only_announced_is_not_paid_for(
-    tmp_path: Path, clock: FakeClock, token: str | None, size: int
+    tmp_path: Path, clock: MonotonicClock, token: str | None, size: int
 ) -> None:
     """One request of nobody's would keep out all who are counted with it, for years."""
     opened = limited(tmp_path, clock, token=token, requests_per_s=1e9, bytes_per_s=2e6)

@@ -10,11 +10,11 @@ import psutil
 import pytest
 
 from tests.app.made_windows import made_stream
+from tests.app.operations.forking import forked_by, forking
 from tests.app.store.posting import post
 from underfed_server.errors import InvalidError, TryLaterError
 from underfed_server.export.formats import export_here
 from underfed_server.forked.exporting import ExportProcesses, works
-from underfed_server.forked.forks import Forks
 from underfed_server.model import Run
 from underfed_server.store.store import Store
 
@@ -23,33 +23,26 @@ class Exporting(NamedTuple):
     store: Store
     run: Run
     export: ExportProcesses
-    forks: psutil.Process
+    forker: psutil.Process
     """The one that forks others."""
-
-    def writing(self) -> psutil.Process:
-        """The one that it has forked."""
-        (found,) = self.forks.children()
-        return found
 
 
 @pytest.fixture
 def exporting(tmp_path: Path) -> Iterator[Exporting]:
     """One process at a time."""
     of_one, url = works(1), f"sqlite:///{tmp_path}/underfed.db"
-    before = psutil.Process().children()
-    with Forks(*of_one) as forks:
-        (process,) = set(psutil.Process().children()) - set(before)
+    with forking(*of_one) as (forks, forker):
         store = Store(url)
         post(store, made_stream(5))
-        yield Exporting(store, store.run("run-1"), ExportProcesses(forks, of_one, url), process)
+        yield Exporting(store, store.run("run-1"), ExportProcesses(forks, of_one, url), forker)
         store.close()
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "trace"])
 def test_another_process_sends_what_this_one_would_write(exporting: Exporting, format: str) -> None:
-    store, run, export, forks = exporting
+    store, run, export, forker = exporting
     pieces = export(store, run, format)  # type: ignore[arg-type]
-    assert exporting.writing().nice() > forks.nice()
+    assert forked_by(exporting.forker).nice() > forker.nice()
     assert b"".join(pieces) == b"".join(export_here(store, run, format))  # type: ignore[arg-type]
 
 
@@ -77,7 +70,7 @@ def test_a_file_whose_process_dies_ends_with_an_error_and_the_next_one_is_whole(
     pieces = export(store, run, "csv")
     # More than the kernel takes of it before it is read: the process is in the middle of it.
     assert len(b"".join(export_here(store, run, "csv"))) > 2**19
-    exporting.writing().kill()
+    forked_by(exporting.forker).kill()
     with pytest.raises(TryLaterError, match="has died"):
         list(pieces)
     assert b"".join(export(store, run, "csv")) == b"".join(export_here(store, run, "csv"))

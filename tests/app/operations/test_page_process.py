@@ -12,6 +12,7 @@ import pytest
 
 from tests.app.made_windows import made_stream
 from tests.app.operations.asking import ask, send
+from tests.app.operations.forking import forked_by, forking
 from tests.app.operations.running import running
 from tests.app.serving import poll
 from tests.app.store.posting import post
@@ -34,17 +35,11 @@ class Writing(NamedTuple):
     forker: psutil.Process
     """The one that forks others."""
 
-    def process(self) -> psutil.Process:
-        """The one that it has forked."""
-        (found,) = self.forker.children()
-        return found
-
 
 @pytest.fixture
 def writing(tmp_path: Path) -> Iterator[Writing]:
-    url, before = f"sqlite:///{tmp_path}/underfed.db", psutil.Process().children()
-    with Forks(write_pages) as forks:
-        (forker,) = set(psutil.Process().children()) - set(before)
+    url = f"sqlite:///{tmp_path}/underfed.db"
+    with forking(write_pages) as (forks, forker):
         store = Store(url)
         post(store, made_stream(5))
         yield Writing(store, PageProcess(AskedProcess(forks, write_pages, url).ask, forks), forks, forker)
@@ -56,7 +51,7 @@ def test_another_process_writes_what_this_one_would(writing: Writing, page: Page
     store, pages, _, _ = writing
     post(store, made_stream(5, run_id="later"))
     assert pages(store, page) == write_here(store, page)
-    assert writing.process().is_running()
+    assert forked_by(writing.forker).is_running()
 
 
 def test_what_is_wrong_with_a_page_is_said_by_who_asked(writing: Writing) -> None:
@@ -68,12 +63,12 @@ def test_what_is_wrong_with_a_page_is_said_by_who_asked(writing: Writing) -> Non
 def test_the_page_that_a_process_died_of_is_written_by_the_next(writing: Writing) -> None:
     store, pages, _, _ = writing
     pages(store, LIST)
-    killed = writing.process()
+    killed = forked_by(writing.forker)
     killed.kill()
     # Who forks others buries it once it is to fork the next.
     poll(lambda: killed.status() == psutil.STATUS_ZOMBIE)
     assert pages(store, LIST) == write_here(store, LIST)
-    assert writing.process().pid != killed.pid
+    assert forked_by(writing.forker).pid != killed.pid
 
 
 def test_where_no_process_can_be_forked_any_more_pages_are_written_here(
@@ -81,7 +76,7 @@ def test_where_no_process_can_be_forked_any_more_pages_are_written_here(
 ) -> None:
     store, pages, _, forker = writing
     pages(store, LIST)
-    for each in (writing.process(), forker):
+    for each in (forked_by(writing.forker), forker):
         each.kill()
     with caplog.at_level(logging.WARNING, "underfed.pages"):
         for _ in range(2):

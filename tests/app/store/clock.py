@@ -1,4 +1,4 @@
-"""A wall clock that tests move."""
+"""Clocks that tests move."""
 
 from __future__ import annotations
 
@@ -15,3 +15,13 @@ class WallClock:
 
     def advance(self, **by: float) -> None:
         self.now += timedelta(**by)
+
+
+class MonotonicClock:
+    """In seconds, as of ``time.monotonic``."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now

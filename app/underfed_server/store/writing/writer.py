@@ -114,7 +114,9 @@ class Writer:
         of its own; ``None``: the writer's thread computes chunks itself, and windows wait meanwhile.
         """
         self._engine = engine
-        self._journal = None if file is None else Journal(engine, file)
+        self._file = file
+        self._journal: Journal | None = None
+        """Of ``file``, once windows are written to it."""
         self._is_shared = is_shared
         self._recall_at = math.inf
         self._appender = appender
@@ -138,6 +140,8 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="underfed-writer", daemon=True)
 
     def start(self) -> None:
+        if self._file is not None:
+            self._journal = Journal(self._engine, self._file)
         self._recall()
         self._thread.start()
         if self._prepare is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.made_windows import made_stream
+from tests.app.store.clock import MonotonicClock
 from tests.app.store.posting import post
 from underfed_server.store.databases import journal
 from underfed_server.store.databases.journal import Journal, Turnstile, journal_bytes
@@ -75,10 +77,14 @@ class Readers:
 
 
 def test_readers_without_a_gap_do_not_keep_it_from_being_cut(store: Store, path: Path) -> None:
+    found = store._writer._journal
+    assert found is not None
     windows = made_stream(4_000)
     with Readers(store):
+        found._due_at = math.inf
         while journal_bytes(path) <= 2 * KEPT:
             post(store, [next(windows)])
+        found._due_at = 0.0
         while journal_bytes(path) > KEPT:
             post(store, [next(windows)])
 
@@ -103,14 +109,6 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     turnstile.close()
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def is_locked(database: Path) -> bool:
     """For readers of other processes too: each has a file of its own open."""
     other = Turnstile(database)
@@ -120,7 +118,7 @@ def is_locked(database: Path) -> bool:
 
 
 def test_a_reader_that_stays_keeps_others_out_for_a_moment_and_less_often_each_time(database: Path) -> None:
-    writer, clock = open_writer(database), Clock()
+    writer, clock = open_writer(database), MonotonicClock()
     found = Journal(writer, database, clock)
     apart = []
     for _ in range(4):
@@ -140,7 +138,7 @@ def test_a_reader_that_stays_keeps_others_out_for_a_moment_and_less_often_each_t
 
 
 def test_a_writer_in_trouble_or_at_its_end_keeps_no_reader_out(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer, clock = open_writer(database), Clock()
+    writer, clock = open_writer(database), MonotonicClock()
     found = Journal(writer, database, clock)
     found.bound()
     clock.now += journal.TRY_S

@@ -19,7 +19,6 @@ from underfed_server.store.store import Store
 
 HOLD = """
 import sys, pathlib
-from underfed_server.store.databases.journal import Turnstile
 from underfed_server.store.databases.sqlite import lock
 held = lock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)

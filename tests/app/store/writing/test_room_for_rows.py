@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
+from tests.app.store.clock import MonotonicClock
 from underfed_server.store.writing.kept_rows import LATELY_S, KeptRows
 
 ROOM = 3
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def read_in_turn(kept: KeptRows[int, str], runs: int) -> list[int]:
@@ -26,12 +20,12 @@ def read_in_turn(kept: KeptRows[int, str], runs: int) -> list[int]:
 
 
 def test_rows_that_are_read_in_turn_are_found_as_far_as_there_is_room() -> None:
-    kept = KeptRows[int, str](ROOM, Clock())
+    kept = KeptRows[int, str](ROOM, MonotonicClock())
     assert [read_in_turn(kept, ROOM + 1) for _ in range(3)] == [[], [0, 1, 2], [0, 1, 2]]
 
 
 def test_rows_that_nobody_has_used_lately_make_room() -> None:
-    clock = Clock()
+    clock = MonotonicClock()
     kept = KeptRows[int, str](ROOM, clock)
     read_in_turn(kept, ROOM)
     clock.now += LATELY_S
@@ -41,7 +35,7 @@ def test_rows_that_nobody_has_used_lately_make_room() -> None:
 
 
 def test_rows_that_have_grown_beyond_the_room_leave_it_to_the_others() -> None:
-    kept = KeptRows[int, str](ROOM, Clock())
+    kept = KeptRows[int, str](ROOM, MonotonicClock())
     read_in_turn(kept, ROOM)
     kept.put(1, "more rows of 1", 2)
     assert [key for key in range(ROOM) if kept.get(key)] == [0, 2]
