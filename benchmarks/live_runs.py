@@ -11,7 +11,6 @@ service, which ingests, and of its children, which judge and compact.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import math
 import os
 import sqlite3
@@ -28,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+import uvloop
 from numpy.typing import NDArray
 
 from benchmarks.ingest.made import STEPS_PER_S, request
@@ -87,7 +87,7 @@ def main(argv: Sequence[str] = ()) -> None:
                 _watched(database, len(runs)) as seen,
                 asking(port, runs[0], PAGES_APART_S, first_s=judgeable_s) as pages,
             ):
-                took = asyncio.run(post_on_time(port, streams, window_s))
+                took = uvloop.run(post_on_time(port, streams, window_s))
                 passed = time.monotonic() - begun
                 spent = [(now - then) / passed for now, then in zip(_cpu_s(process), before, strict=True)]
         load = f"{arguments.runs} runs of {arguments.ranks} ranks, a window of {window_s} s of each"

@@ -167,6 +167,8 @@ def create_app(
     keep_deleted = timedelta(microseconds=settings.keep_deleted_us)
     store = Store(settings.database_url, counters=counters, keep_deleted=keep_deleted, prepare=prepare)
     try:
+        if not store.is_shared:
+            store.read_ahead()
         access, new_token = open_access(store, settings)
         events = Events(store.changed_since)
         alerting = Alerting(store, settings.alerts, partial(_keys, settings.alerts), counters)

@@ -33,6 +33,12 @@ def count_by_status(connection: Connection, now: datetime, *conditions: ColumnEl
     return {status: found.get(status, 0) for status in get_args(Status)}
 
 
+def running_runs(connection: Connection, now: datetime) -> list[str]:
+    run = tables.run.c
+    statement = select(run.run_id).where(run.deleted_at.is_(None), status_column(now) == "running")
+    return list(connection.execute(statement).scalars())
+
+
 def status_column(now: datetime) -> ColumnElement[str]:
     """The same as :func:`status_of`, for the database to filter by."""
     return status_seen_within(now - LOST_AFTER, now + LOST_AFTER)

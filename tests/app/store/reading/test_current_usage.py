@@ -56,6 +56,14 @@ def test_after_a_restart_it_is_known_from_before(tmp_path: Path, clock: WallCloc
     whole.close()
 
 
+@on_sqlite_alone
+def test_what_was_read_ahead_is_not_read_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    post(store, made_samples("a", cores=1.0))
+    store.read_ahead()
+    monkeypatch.setattr(current_usage, "_windows", None)
+    assert cores(store) == {0: 1.0}
+
+
 @pytest.mark.sql
 @pytest.mark.parametrize("began_at", ["10:00:10", "09:59:58"], ids=["later", "its clock was set back"])
 def test_a_window_of_an_incarnation_before_says_nothing_of_now(store: Store, clock: WallClock, began_at: str) -> None:
