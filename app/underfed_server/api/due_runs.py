@@ -12,7 +12,7 @@ APART_S = 1.0
 """Between two judgements of one run: windows come once a second."""
 
 COMPANY_S = 1.0
-"""How long a run that was not judged yet waits for the first windows of all its ranks, which mostly begin together: what
+"""So long a run that was not judged yet waits for the first windows of all its ranks, which mostly begin together: what
 is said of some is said anew as soon as the next one comes."""
 
 MOST_APART_S = 30.0

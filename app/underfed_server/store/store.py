@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -442,7 +442,8 @@ class Store:
         """Read what running runs use now before somebody asks: of a thousand ranks that takes a tenth of a second. No
         use where windows come to other processes, too."""
         now = self.now()
-        with self.connected() as connection:
+        # Of what cannot be read, who asks is told.
+        with suppress(DBAPIError), self.connected() as connection:
             self._newest.read(connection, running_runs(connection, now), now)
 
     def write(self, work: Callable[[Connection], T]) -> T:

@@ -47,9 +47,9 @@ def encode(columns: Mapping[str, Column]) -> bytes:
     """All columns have one length and no infinite value."""
     parts, frames = [], []
     for name, column in columns.items():
-        kind, width, planes = _planes(column)
-        frame = compressor().compress(planes) if planes else b""
-        parts.append(ColumnPart(name, kind, width, len(frame)))
+        kind, planes = _planes(column)
+        frame = _compressed(planes)
+        parts.append(ColumnPart(name, kind, len(planes), len(frame)))
         frames.append(frame)
     rows = len(next(iter(columns.values()))) if columns else 0
     header = _header_encoder.encode(Header(rows, parts))
@@ -69,11 +69,11 @@ def decode(body: bytes, names: Iterable[str] | None = None) -> Columns:
     return columns
 
 
-def _planes(column: Column) -> tuple[str, int, bytes]:
-    """How a column is best written, its bytes a value, and these bytes: all first ones, all second ones, …"""
+def _planes(column: Column) -> tuple[str, NDArray[np.uint8]]:
+    """How a column is best written, and its bytes by their place in a value: all first ones, all second ones, …"""
     known = np.isfinite(column)
     if not known.any():
-        return ABSENT, 0, b""
+        return ABSENT, np.empty((0, len(column)), np.uint8)
     if not known.all():
         return _nullable(column, known)
     whole = column.astype(np.int64)
@@ -81,27 +81,37 @@ def _planes(column: Column) -> tuple[str, int, bytes]:
         return _floats(column)
     grown = whole.copy()
     grown[1:] -= whole[:-1]
-    differences = _zigzag(grown)
-    plain = whole.astype(np.uint64) if whole.min() >= 0 else _zigzag(whole)
-    if _bits(differences) < _bits(plain):
-        width = _width(differences)
-        return DIFFERENCES, width, _split(differences, width)
-    width = _width(plain)
-    return (PLAIN if whole.min() >= 0 else SIGNED), width, _split(plain, width)
+    kind, plain = _plain(whole)
+    found = {kind: _split(plain), DIFFERENCES: _split(_zigzag(grown))}
+    return min(found.items(), key=lambda each: _bits(each[1]))
 
 
-def _floats(column: Column) -> tuple[str, int, bytes]:
-    return FLOATS, 8, _split(column.view(np.uint64), 8)
+def _floats(column: Column) -> tuple[str, NDArray[np.uint8]]:
+    return FLOATS, _first_bytes(column.view(np.uint64), 8)
 
 
-def _nullable(column: Column, known: NDArray[np.bool_]) -> tuple[str, int, bytes]:
+def _nullable(column: Column, known: NDArray[np.bool_]) -> tuple[str, NDArray[np.uint8]]:
     whole = np.where(known, column, 0).astype(np.int64)
     if not (whole == column)[known].all():
         return _floats(column)
-    kind = PLAIN if whole.min() >= 0 else SIGNED
-    values = whole.astype(np.uint64) if kind == PLAIN else _zigzag(whole)
+    kind, values = _plain(whole)
     width = _width(values)
-    return kind, width, _split(np.where(known, values, _null(width)), width)
+    return kind, _first_bytes(np.where(known, values, _null(width)), width)
+
+
+def _plain(whole: NDArray[np.int64]) -> tuple[str, NDArray[np.uint64]]:
+    return (PLAIN, whole.astype(np.uint64)) if whole.min() >= 0 else (SIGNED, _zigzag(whole))
+
+
+def _compressed(planes: NDArray[np.uint8]) -> bytes:
+    """Each plane is a block of its own: bytes of one place are distributed alike, and unlike those of the next."""
+    if not len(planes):
+        return b""
+    frame = compressor().compressobj(size=planes.size)
+    parts = [
+        part for plane in planes for part in (frame.compress(plane), frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+    ]
+    return b"".join((*parts, frame.flush()))
 
 
 def _column(part: ColumnPart, frame: bytes, rows: int) -> Column:
@@ -122,9 +132,12 @@ def _column(part: ColumnPart, frame: bytes, rows: int) -> Column:
     return figures
 
 
-def _split(words: NDArray[np.uint64], width: int) -> bytes:
-    planes = words.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
-    return planes.T.tobytes()
+def _split(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    return _first_bytes(words, _width(words))
+
+
+def _first_bytes(words: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(words.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].T)
 
 
 def _width(words: NDArray[np.uint64]) -> int:
@@ -136,9 +149,15 @@ def _null(width: int) -> np.uint64:
     return np.uint64(2 ** (8 * width) - 1)
 
 
-def _bits(words: NDArray[np.uint64]) -> float:
-    """Estimate of the size after entropy coding: the length of each value in bits."""
-    return float(np.log2(words.astype(np.float64) + 1).sum())
+def _bits(planes: NDArray[np.uint8]) -> float:
+    """What they take where each byte takes as many bits as it is rare in its plane. Differences of what is random about
+    a mean are smaller and yet take more, since they have the randomness of two."""
+    return sum(_bits_of(np.bincount(plane)) for plane in planes)
+
+
+def _bits_of(counts: NDArray[np.int64]) -> float:
+    counts = counts[counts > 0]
+    return float((counts * np.log2(counts.sum() / counts)).sum())
 
 
 def _zigzag(values: NDArray[np.int64]) -> NDArray[np.uint64]:

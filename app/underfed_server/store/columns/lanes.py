@@ -90,7 +90,7 @@ def packed(lane: str, columns: Columns) -> Columns:
         return _instead(columns, {"start_us": (GAP, start - np.concatenate(([0.0], ends[:-1])))})
     if kind_of(lane) == "batches":
         load = columns["load_us"]
-        rest = load - _parts_us(columns)
+        rest = load - parts_us(columns)
         handed = columns["received_us"] - columns["start_us"] - load
         return _instead(columns, {"load_us": (REST, rest), "received_us": (HANDED, handed)})
     return columns
@@ -103,7 +103,7 @@ def unpacked(columns: Columns) -> Columns:
         start = np.cumsum(columns[GAP] + np.concatenate(([0.0], steps[:-1])))
         return _instead(columns, {GAP: ("start_us", start)})
     if REST in columns:
-        columns = _instead(columns, {REST: ("load_us", columns[REST] + _parts_us(columns))})
+        columns = _instead(columns, {REST: ("load_us", columns[REST] + parts_us(columns))})
     if HANDED in columns:
         received = columns[HANDED] + columns["start_us"] + columns["load_us"]
         columns = _instead(columns, {HANDED: ("received_us", received)})
@@ -127,7 +127,7 @@ def _instead(columns: Columns, others: Mapping[str, tuple[str, Column]]) -> Colu
     return dict(others.get(name, (name, column)) for name, column in columns.items())
 
 
-def _parts_us(columns: Columns) -> Column:
+def parts_us(columns: Columns) -> Column:
     """The measured parts of loading a batch, summed; a part that was not measured counts as 0."""
     parts: Column = sum((or_zero(columns[name]) for name in LOAD_PARTS), np.zeros(length(columns)))
     return parts

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.measurements import Column, Columns, names_of, or_zero
-from underfed_server.store.columns.lanes import kind_of
+from underfed_server.store.columns.lanes import kind_of, parts_us
 
 FEWEST_BITS, MOST_BITS = 4, 24
 """With 4 bits a duration is off by up to 6 %; with more than 24, none below 16 s is rounded at all."""
@@ -28,6 +28,8 @@ def rounded(lane: str, columns: Columns, precision_bits: int | None) -> Columns:
     }
     if kind_of(lane) == "steps":
         found["start_us"] = _starts(columns, found["step_us"])
+    if kind_of(lane) == "batches":
+        found["load_us"] = _loads(columns, found, precision_bits)
     return found
 
 
@@ -35,6 +37,12 @@ def _rounded(column: Column, bits: int) -> Column:
     """A figure that needs no more bits than are kept stays exact."""
     mantissa, exponent = np.frexp(column)
     return np.where(exponent > bits, np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits), column)
+
+
+def _loads(exact: Columns, found: Columns, bits: int) -> Column:
+    """What the rounded parts come to, as with exact ones: a chunk stores only what follows from no other column."""
+    rest = exact["load_us"] - parts_us(exact)
+    return np.where(rest >= 0, parts_us(found) + _rounded(rest, bits), found["load_us"])
 
 
 def _starts(columns: Columns, step_us: Column) -> Column:

@@ -10,7 +10,7 @@ from tests.app.store.posting import KEY, post, post_split, settle
 from underfed_server.measurements import RECORDED, names_of
 from underfed_server.store.columns.chunks import encode
 from underfed_server.store.columns.ladder import SUM
-from underfed_server.store.columns.lanes import packed
+from underfed_server.store.columns.lanes import LOAD_PARTS, packed
 from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
@@ -81,4 +81,13 @@ def test_fewer_bits_take_fewer_bytes() -> None:
         "start_us": np.cumsum(step_us) - step_us,
     }
     exact, few = (len(encode(packed("steps:t", rounded("steps:t", columns, bits)))) for bits in (None, 8))
+    assert few < 0.75 * exact
+
+
+def test_so_do_the_parts_of_a_load_and_what_they_come_to() -> None:
+    figures = np.random.default_rng(1)
+    parts = {name: np.round(figures.lognormal(9, 0.5, 4_096)) for name in LOAD_PARTS}
+    columns = dict.fromkeys(RECORDED["batches"], np.full(4_096, np.nan)) | parts
+    columns |= {"load_us": sum(parts.values(), np.zeros(4_096)), "start_us": np.zeros(4_096)}
+    exact, few = (len(encode(packed("batches:t", rounded("batches:t", columns, bits)))) for bits in (None, 8))
     assert few < 0.75 * exact
