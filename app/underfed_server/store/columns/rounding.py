@@ -1,6 +1,6 @@
 """Rounds durations to a number of significant bits, where a project prefers fewer bytes to exact figures.
 
-With 8 bits a duration is off by at most 0.4 %, and the rows of a step with six figures take 6.5 bytes instead of 9.8.
+With 8 bits a duration is off by at most 0.4 %, and the rows of a step with six figures take 4.8 bytes instead of 6.8.
 Counts, indices, instants and bytes stay as they are.
 """
 

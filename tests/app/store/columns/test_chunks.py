@@ -67,18 +67,15 @@ def test_counting_columns_and_constants_take_next_to_none() -> None:
         assert len(encode({name: WHOLE[name]})) < 100
 
 
-JITTERED = 1e5 * np.arange(ROWS) + FIGURES.integers(0, 5_000, ROWS)
-
-
 @pytest.mark.parametrize(
     ("column", "bits"),
     [
         (np.round(FIGURES.normal(60_000, 6_000, ROWS)), 14.6),
         (3e6 + FIGURES.integers(0, 1_000_000, ROWS), 19.9),
         (np.round(FIGURES.exponential(500, ROWS)), 10.4),
-        (JITTERED, 12.3),
+        (1e5 * np.arange(ROWS) + FIGURES.integers(0, 5_000, ROWS), 13.0),
     ],
-    ids=["about a mean", "evenly", "rarely long", "instants"],
+    ids=["about a mean", "evenly", "rarely long", "between instants"],
 )
 def test_what_is_random_takes_little_more_than_its_entropy(column: Column, bits: float) -> None:
-    assert len(encode({"x": column})) * 8 / ROWS < 1.1 * bits + (bits if column is JITTERED else 0) / 8
+    assert len(encode({"x": column})) * 8 / ROWS < 1.15 * bits
