@@ -11,10 +11,6 @@ from underfed_server.store.writing.counted_window import CountedWindow
 APART_S = 1.0
 """Between two judgements of one run: windows come once a second."""
 
-COMPANY_S = 1.0
-"""So long a run that was not judged yet waits for the first windows of all its ranks, which mostly begin together: what
-is said of some is said anew as soon as the next one comes."""
-
 MOST_APART_S = 30.0
 """Between two judgements of a run whose verdict holds, where there is time: its cause may change all the same."""
 
@@ -66,8 +62,6 @@ class DueRuns:
         """``sees_all``: every window is noted here; otherwise no verdict is known to hold."""
         self._sees_all = sees_all
         self._due: dict[str, float] = {}
-        self._begun: dict[str, set[int]] = {}
-        """Of runs that were not judged yet, the ranks that described themselves."""
         self._judged: dict[str, _Judged] = {}
         self._held = HeldVerdicts()
         self._apart_s = APART_S
@@ -79,25 +73,13 @@ class DueRuns:
 
     def note(self, stored: Sequence[CountedWindow], now: float) -> None:
         """These windows came."""
-        contradicted = self._held.note(stored) if self._sees_all else set()
+        contradicted = self._held.note(stored) if self._sees_all else ()
         run_ids = {each.window.run_id for each in stored}
         for run_id in run_ids & self._judged.keys():
             self._judged[run_id].came_at = now
-        if not run_ids <= self._judged.keys():
-            self._begin(stored, now)
         self.touch(run_ids, now)
-        for run_id in contradicted & self._judged.keys():
+        for run_id in contradicted:
             self._due[run_id] = min(self._due[run_id], self._due_at(run_id, now))
-
-    def _begin(self, stored: Sequence[CountedWindow], now: float) -> None:
-        for run_id, rank, run in ((each.window.run_id, each.window.rank, each.window.run) for each in stored):
-            if run is None or run_id in self._judged:
-                continue
-            ranks = self._begun.setdefault(run_id, set())
-            ranks.add(rank)
-            due_at = self._due.setdefault(run_id, now + COMPANY_S)
-            if len(ranks) >= run.world_size:
-                self._due[run_id] = min(due_at, now)
 
     def next_at(self, but: Collection[str] = ()) -> float | None:
         """When the next one is due that is not among ``but``; ``None``: nothing came."""
@@ -111,7 +93,6 @@ class DueRuns:
     def take(self, run_id: str, now: float) -> None:
         """It is judged now."""
         del self._due[run_id]
-        self._begun.pop(run_id, None)
         known = self._judged.setdefault(run_id, _Judged(now, now, now))
         known.at = known.found_at = now
         known.is_found = False

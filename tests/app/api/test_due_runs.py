@@ -11,7 +11,6 @@ import pytest
 from tests.app.made_windows import made_window, posted_window
 from underfed_server.api.due_runs import (
     APART_S,
-    COMPANY_S,
     CONFIRM_S,
     FIRST_AGAIN_S,
     FORGET_S,
@@ -102,29 +101,6 @@ def test_a_late_verdict_comes_before_what_changes() -> None:
 
 def windows(*indices: int, run_id: str = "a", **changes: Any) -> list[CountedWindow]:
     return [counted(posted_window(made_window(index, run_id=run_id, **changes))) for index in indices]
-
-
-def of_rank(rank: int) -> list[CountedWindow]:
-    return windows(0, rank=rank, run={"project": "p", "name": "a", "world_size": 3})
-
-
-def test_a_run_is_first_judged_once_all_of_its_ranks_came() -> None:
-    due = DueRuns()
-    due.note(of_rank(2), 5)
-    due.note(of_rank(0), 5.1)
-    assert (judge(due, 5.1), due.next_at()) == (None, 5 + COMPANY_S)
-    due.note(of_rank(1), 5.2)
-    assert judge(due, 5.2) == "a"
-
-
-def test_it_does_not_wait_for_those_that_do_not_come() -> None:
-    due = DueRuns()
-    due.note(of_rank(2), 5)
-    due.note(of_rank(0), 5.9)
-    due.note(windows(1, rank=2), 5.9)
-    assert (judge(due, 5.9), judge(due, 5 + COMPANY_S)) == (None, "a")
-    due.note(of_rank(1), 6.5)
-    assert due.next_at() == 5 + COMPANY_S + APART_S, "and then is judged as others are"
 
 
 def busy() -> DueRuns:
