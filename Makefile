@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := tests/install.sh $(BIN)/python --constraint constraints.txt
 DEMO_FLAGS ?=
 # The tests start hundreds of processes: what they import is compiled once, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,18 +59,17 @@ faults:
 	$(MAKE) --no-print-directory --jobs 3 ready
 	$(BIN)/python -m tests.planted_faults
 
-# The pip that comes with an older Python takes twice as long.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --constraint constraints.txt --upgrade pip
+	$(PIP) install --constraint constraints.txt uv
 
 $(VENV)/.demo: pyproject.toml constraints.txt hatch_build.py hatch_metadata.py $(PAGE) | $(BIN)/python
-	$(PIP) install --constraint constraints.txt --editable ".[demo]"
+	$(INSTALL) --editable ".[demo]"
 	touch $@
 
 # Without the page, so that what builds it is installed meanwhile.
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	UNDERFED_SKIP_FRONTEND=1 $(PIP) install --no-compile --constraint constraints.txt --editable ".[dev]"
+	UNDERFED_SKIP_FRONTEND=1 $(INSTALL) --editable ".[dev]" pip
 	touch $@
 
 $(VENV)/.page: $(VENV)/.dev frontend/node_modules/.stamp hatch_build.py hatch_metadata.py $(PAGE)
@@ -77,7 +77,7 @@ $(VENV)/.page: $(VENV)/.dev frontend/node_modules/.stamp hatch_build.py hatch_me
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.page
-	$(PIP) install --constraint constraints.txt --editable ".[bench]"
+	$(INSTALL) --editable ".[bench]"
 	touch $@
 
 frontend/node_modules/.stamp: frontend/package-lock.json
