@@ -17,7 +17,7 @@ from underfed.trainer import control
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
     from pytorch_lightning import Callback
 else:
-    from lightning.pytorch import Callback  # type: ignore[no-redef]
+    from lightning.pytorch import Callback
 
 
 class UnderfedCallback(Callback):
