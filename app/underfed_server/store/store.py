@@ -443,7 +443,7 @@ class Store:
         use where windows come to other processes, too."""
         now = self.now()
         # Of what cannot be read, who asks is told.
-        with suppress(DBAPIError), self.connected() as connection:
+        with suppress(Exception), self.connected() as connection:
             self._newest.read(connection, running_runs(connection, now), now)
 
     def write(self, work: Callable[[Connection], T]) -> T:

@@ -9,7 +9,7 @@ reading two of ten decodes two.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 import msgspec
@@ -47,9 +47,8 @@ def encode(columns: Mapping[str, Column]) -> bytes:
     """All columns have one length and no infinite value."""
     parts, frames = [], []
     for name, column in columns.items():
-        kind, planes = _planes(column)
-        frame = _compressed(planes)
-        parts.append(ColumnPart(name, kind, len(planes), len(frame)))
+        kind, width, frame = _smallest(column)
+        parts.append(ColumnPart(name, kind, width, len(frame)))
         frames.append(frame)
     rows = len(next(iter(columns.values()))) if columns else 0
     header = _header_encoder.encode(Header(rows, parts))
@@ -69,44 +68,46 @@ def decode(body: bytes, names: Iterable[str] | None = None) -> Columns:
     return columns
 
 
-def _planes(column: Column) -> tuple[str, NDArray[np.uint8]]:
-    """How a column is best written, and its bytes by their place in a value: all first ones, all second ones, …"""
+def _smallest(column: Column) -> tuple[str, int, bytes]:
+    """How a column is best written, its bytes a value, and all of them compressed."""
+    ways = [
+        (kind, len(planes), frame)
+        for kind, planes in _planes(column)
+        for frame in (_compressed(planes), _compressed_by_plane(planes))
+    ]
+    return min(ways, key=lambda way: len(way[2]))
+
+
+def _planes(column: Column) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+    """The ways to write it: its bytes by their place in a value, all first ones, all second ones, …"""
     known = np.isfinite(column)
     if not known.any():
-        return ABSENT, np.empty((0, len(column)), np.uint8)
-    if not known.all():
-        return _nullable(column, known)
-    whole = column.astype(np.int64)
-    if not (whole == column).all():
-        return _floats(column)
-    grown = whole.copy()
-    grown[1:] -= whole[:-1]
-    kind, plain = _plain(whole)
-    found = {kind: _split(plain), DIFFERENCES: _split(_zigzag(grown))}
-    return min(found.items(), key=lambda each: _bits(each[1]))
-
-
-def _floats(column: Column) -> tuple[str, NDArray[np.uint8]]:
-    return FLOATS, _first_bytes(column.view(np.uint64), 8)
-
-
-def _nullable(column: Column, known: NDArray[np.bool_]) -> tuple[str, NDArray[np.uint8]]:
+        yield ABSENT, np.empty((0, len(column)), np.uint8)
+        return
     whole = np.where(known, column, 0).astype(np.int64)
     if not (whole == column)[known].all():
-        return _floats(column)
-    kind, values = _plain(whole)
-    width = _width(values)
-    return kind, _first_bytes(np.where(known, values, _null(width)), width)
-
-
-def _plain(whole: NDArray[np.int64]) -> tuple[str, NDArray[np.uint64]]:
-    return (PLAIN, whole.astype(np.uint64)) if whole.min() >= 0 else (SIGNED, _zigzag(whole))
+        yield FLOATS, _first_bytes(column.view(np.uint64), 8)
+        return
+    kind, plain = (PLAIN, whole.astype(np.uint64)) if whole.min() >= 0 else (SIGNED, _zigzag(whole))
+    width = _width(plain)
+    yield kind, _first_bytes(np.where(known, plain, _null(width)), width)
+    if known.all():
+        # Of what is random about a mean they are smaller, and yet take more: they have the randomness of two.
+        grown = whole.copy()
+        grown[1:] -= whole[:-1]
+        differences = _zigzag(grown)
+        yield DIFFERENCES, _first_bytes(differences, _width(differences))
 
 
 def _compressed(planes: NDArray[np.uint8]) -> bytes:
-    """Each plane is a block of its own: bytes of one place are distributed alike, and unlike those of the next."""
-    if not len(planes):
-        return b""
+    return compressor().compress(planes.tobytes()) if len(planes) else b""
+
+
+def _compressed_by_plane(planes: NDArray[np.uint8]) -> bytes:
+    """Each plane a block of its own: bytes of one place are distributed alike, and unlike those of the next. Few rows,
+    and what repeats itself, are smaller in one."""
+    if len(planes) < 2:
+        return _compressed(planes)
     frame = compressor().compressobj(size=planes.size)
     parts = [
         part for plane in planes for part in (frame.compress(plane), frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
@@ -132,10 +133,6 @@ def _column(part: ColumnPart, frame: bytes, rows: int) -> Column:
     return figures
 
 
-def _split(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    return _first_bytes(words, _width(words))
-
-
 def _first_bytes(words: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
     return np.ascontiguousarray(words.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].T)
 
@@ -147,17 +144,6 @@ def _width(words: NDArray[np.uint64]) -> int:
 
 def _null(width: int) -> np.uint64:
     return np.uint64(2 ** (8 * width) - 1)
-
-
-def _bits(planes: NDArray[np.uint8]) -> float:
-    """What they take where each byte takes as many bits as it is rare in its plane. Differences of what is random about
-    a mean are smaller and yet take more, since they have the randomness of two."""
-    return sum(_bits_of(np.bincount(plane)) for plane in planes)
-
-
-def _bits_of(counts: NDArray[np.int64]) -> float:
-    counts = counts[counts > 0]
-    return float((counts * np.log2(counts.sum() / counts)).sum())
 
 
 def _zigzag(values: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -79,3 +79,16 @@ def test_counting_columns_and_constants_take_next_to_none() -> None:
 )
 def test_what_is_random_takes_little_more_than_its_entropy(column: Column, bits: float) -> None:
     assert len(encode({"x": column})) * 8 / ROWS < 1.15 * bits
+
+
+@pytest.mark.parametrize(
+    ("column", "most"),
+    [
+        (np.repeat(FIGURES.integers(0, 1_000_000, 50), 20).astype(float), 260),
+        (np.where(FIGURES.random(1_000) < 0.03, 1e7, 2.0**26), 400),
+        (1.7e15 + np.cumsum(FIGURES.integers(99_000, 101_000, 10)), 70),
+    ],
+    ids=["steps", "two values", "few rows"],
+)
+def test_what_repeats_itself_and_few_rows_take_little(column: Column, most: int) -> None:
+    assert len(encode({"x": column})) < most

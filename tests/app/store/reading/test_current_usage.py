@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 
 from tests.app.conftest import on_sqlite_alone
 from tests.app.made_hosts import made_samples
 from tests.app.store.clock import WallClock
 from tests.app.store.posting import post
+from underfed_server.errors import MalformedError
+from underfed_server.store.databases import tables
 from underfed_server.store.reading import current_usage
 from underfed_server.store.reading.current_usage import RankNow
 from underfed_server.store.store import Store
@@ -62,6 +64,15 @@ def test_what_was_read_ahead_is_not_read_again(store: Store, monkeypatch: pytest
     store.read_ahead()
     monkeypatch.setattr(current_usage, "_windows", None)
     assert cores(store) == {0: 1.0}
+
+
+@on_sqlite_alone
+def test_a_window_that_cannot_be_read_stops_nobody_who_reads_ahead(store: Store) -> None:
+    post(store, made_samples("a", cores=1.0))
+    store.write(lambda connection: connection.execute(update(tables.hot).values(body=b"damaged")))
+    store.read_ahead()
+    with pytest.raises(MalformedError):
+        cores(store)
 
 
 @pytest.mark.sql
