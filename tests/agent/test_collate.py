@@ -6,12 +6,16 @@ import os
 import subprocess
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from torch.utils.data import default_collate
+from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
+from tests.fakes.datasets import Numbers
 from underfed.exchange.ring_format import NOT_MEASURED
 from underfed.host import procfs
-from underfed.trainer.loading import collate
+from underfed.trainer.loading import collate, worker
 from underfed.trainer.loading.collate import CollateTimer
 from underfed.trainer.loading.probe import Probe, process_cpu_ns
 
@@ -68,3 +72,16 @@ def test_what_a_program_computed_that_a_worker_ran_is_its_process_and_not_its_th
     assert of_worker.process_cpu_ns >= of_training.process_cpu_ns + 90 * MS
     ran = procfs.usage(os.getpid())
     assert ran is not None and ran.children_cpu_us >= 90_000
+
+
+def test_a_data_set_that_another_loop_hands_on_as_it_is_held_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch 2.15 holds it in a list, and loops of others than torch call that the data set."""
+    monkeypatch.setattr(worker, "splice_fetchers", list)
+    dataset = Numbers(4)
+    timer = worker._await_fetcher({"dataset": [dataset], "collate_fn": default_collate})
+    timer.restart()
+    fetcher: Any = _MapDatasetFetcher(dataset, True, default_collate, False)
+    token = collate.begin(fetcher, [1, 2])
+    timer.stop()
+    assert token is not None and token[0] is timer
+    assert timer.samples == 2

@@ -279,6 +279,9 @@ CASES: dict[str, Case] = {
     "iterable, no batches": iterable(batch_size=None, num_workers=1),
     "overrides iter": Case(lambda: Doubling(Squares(), batch_size=2, num_workers=1), once),
     "own loop": Case(lambda: OwnIterator(Squares(), batch_size=2, num_workers=2), once),
+    "own loop, spawned": Case(
+        lambda: OwnIterator(Squares(), batch_size=2, num_workers=2, multiprocessing_context="forkserver"), once
+    ),
     "infinite": infinite(0),
     "infinite, workers": infinite(2),
     "pinned": Case(lambda: DataLoader(Squares(), batch_size=2, pin_memory=True), twice, is_pinned=True),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -61,7 +61,7 @@ class Awaited(threading.local):
 
     timer: CollateTimer | None = None
     collate: Callable[[Any], Any] | None = None
-    dataset_type: type | None = None
+    dataset_types: Collection[type] = ()
 
 
 awaited = Awaited()
@@ -100,7 +100,7 @@ def splice_fetchers() -> list[Spliced]:
 
 def _adopt(fetcher: Any) -> CollateTimer | None:
     """A data set may itself iterate a loader: only the fetcher of the worker's own data set gets the timer."""
-    if fetcher.collate_fn is not awaited.collate or type(fetcher.dataset) is not awaited.dataset_type:
+    if fetcher.collate_fn is not awaited.collate or type(fetcher.dataset) not in awaited.dataset_types:
         return None
     timer, awaited.timer = awaited.timer, None
     if timer is not None:

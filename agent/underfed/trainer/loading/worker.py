@@ -237,7 +237,9 @@ def _await_fetcher(bound: Mapping[str, Any]) -> CollateTimer:
     """Torch's loop is about to create its fetcher. The class is spliced again: in a worker it is as torch has it."""
     timer = CollateTimer(Probe(process_cpu_ns))
     splice_fetchers()
-    holder = bound.get("dataset_holder")  # torch 2.15: a list of one, which the loop empties
-    dataset = holder[0] if holder else bound.get("dataset")
-    awaited.timer, awaited.collate, awaited.dataset_type = timer, bound["collate_fn"], type(dataset)
+    # Of torch 2.15, and Debian's 2.14, a list of one, which the loop empties; loops of others name it as before.
+    dataset = bound.get("dataset_holder") or bound.get("dataset")
+    held = dataset if type(dataset) is list and len(dataset) == 1 else ()
+    awaited.timer, awaited.collate = timer, bound["collate_fn"]
+    awaited.dataset_types = {type(dataset), *map(type, held)}
     return timer
