@@ -441,10 +441,9 @@ class Store:
     def read_ahead(self) -> None:
         """Read what running runs use now before somebody asks: of a thousand ranks that takes a tenth of a second. No
         use where windows come to other processes, too."""
-        now = self.now()
         # Of what cannot be read, who asks is told.
         with suppress(Exception), self.connected() as connection:
-            self._newest.read(connection, running_runs(connection, now), now)
+            self.newest(connection, running_runs(connection, self.now()))
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in a transaction that writes, and return what it returned; on return it is on disk."""

@@ -70,11 +70,7 @@ def decode(body: bytes, names: Iterable[str] | None = None) -> Columns:
 
 def _smallest(column: Column) -> tuple[str, int, bytes]:
     """How a column is best written, its bytes a value, and all of them compressed."""
-    ways = [
-        (kind, len(planes), frame)
-        for kind, planes in _planes(column)
-        for frame in (_compressed(planes), _compressed_by_plane(planes))
-    ]
+    ways = [(kind, len(planes), frame) for kind, planes in _planes(column) for frame in _frames(planes)]
     return min(ways, key=lambda way: len(way[2]))
 
 
@@ -99,20 +95,16 @@ def _planes(column: Column) -> Iterator[tuple[str, NDArray[np.uint8]]]:
         yield DIFFERENCES, _first_bytes(differences, _width(differences))
 
 
-def _compressed(planes: NDArray[np.uint8]) -> bytes:
-    return compressor().compress(planes.tobytes()) if len(planes) else b""
-
-
-def _compressed_by_plane(planes: NDArray[np.uint8]) -> bytes:
-    """Each plane a block of its own: bytes of one place are distributed alike, and unlike those of the next. Few rows,
-    and what repeats itself, are smaller in one."""
-    if len(planes) < 2:
-        return _compressed(planes)
-    frame = compressor().compressobj(size=planes.size)
-    parts = [
-        part for plane in planes for part in (frame.compress(plane), frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
-    ]
-    return b"".join((*parts, frame.flush()))
+def _frames(planes: NDArray[np.uint8]) -> Iterator[bytes]:
+    """In one block, in which few rows, and what repeats itself, are smaller; and each plane in a block of its own:
+    bytes of one place are distributed alike, and unlike those of the next."""
+    yield compressor().compress(planes.tobytes()) if len(planes) else b""
+    if len(planes) > 1:
+        frame = compressor().compressobj(size=planes.size)
+        parts = [
+            part for plane in planes for part in (frame.compress(plane), frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+        ]
+        yield b"".join((*parts, frame.flush()))
 
 
 def _column(part: ColumnPart, frame: bytes, rows: int) -> Column:
