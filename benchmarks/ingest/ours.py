@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import tempfile
 import time
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+import uvloop
 from sqlalchemy import create_engine, text
 
 from benchmarks.ingest.made import STEPS_A_WINDOW, requests
@@ -61,7 +61,7 @@ def as_fast_as_possible(
         with serving(database, judges=judges) as service:
             process = psutil.Process(service.pid)
             before, begun = cpu_s(process), time.perf_counter()
-            took = asyncio.run(post_all(service.port, streams))
+            took = uvloop.run(post_all(service.port, streams))
             seconds, spent = time.perf_counter() - begun, cpu_s(process) - before
         return _result(took, seconds, spent, streams, database)
 
@@ -90,7 +90,7 @@ def on_time(agents: int, seconds: float, num_workers: int | None, *, with_everyt
     with _database(on_postgresql=False) as database, serving(database, judges=judges) as service:
         process = psutil.Process(service.pid)
         before, begun = cpu_s(process), time.perf_counter()
-        took = asyncio.run(post_on_time(service.port, streams, EVERY_S))
+        took = uvloop.run(post_on_time(service.port, streams, EVERY_S))
         cores = (cpu_s(process) - before) / (time.perf_counter() - begun)
     first, last = sorted(each[0] for each in took), sorted(each[-1] for each in took)
     between = sorted(wait for each in took for wait in each[1:-1])

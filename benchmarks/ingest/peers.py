@@ -7,7 +7,6 @@ installed: MLflow (``pip install mlflow`` in an environment of its own) and Debi
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import shutil
@@ -26,6 +25,7 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import psutil
+import uvloop
 
 from benchmarks.ingest.made import STEPS_A_WINDOW, request, requests, windows
 from benchmarks.ingest.ours import cpu_s
@@ -128,7 +128,7 @@ def _measured(
     place: Path,
 ) -> Peer:
     before, begun = sum(map(cpu_s, processes)), time.perf_counter()
-    asyncio.run(post_all(port, streams))
+    uvloop.run(post_all(port, streams))
     seconds = time.perf_counter() - begun
     steps = sum(map(len, streams)) * STEPS_A_WINDOW
     settle()

@@ -82,7 +82,8 @@ def decode_steps(body: bytes) -> WindowRows:
 
 def without_nul(body: bytes) -> bytes:
     """JSON with U+FFFD for every NUL in its texts: PostgreSQL rejects NUL, and no step shall be lost for it."""
-    if b"\\u0000" not in body:
+    # One byte is looked for in a tenth of the time that six take.
+    if b"\\" not in body or b"\\u0000" not in body:
         return body
     return _ESCAPE.sub(lambda found: b"\\ufffd" if found[0] == b"\\u0000" else found[0], body)
 

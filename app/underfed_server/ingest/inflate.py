@@ -58,14 +58,16 @@ def most_decoded_bytes(inflated: bytes) -> int:
 
 def _bounded(pieces: Iterable[bytes], limit: int) -> bytes:
     kept: list[bytes] = []
-    size = values = 0
+    size = values = counted = 0
     for piece in pieces:
         kept.append(piece)
         size += len(piece)
-        # Every value but the first of each list and object comes after a comma.
-        values += piece.count(b",")
         if size > limit:
             raise TooLargeError(f"the body inflates to more than {limit:,} bytes")
+        # Every value but the first of each list and object comes after a comma: in fewer bytes there are fewer.
+        if size > MOST_VALUES:
+            values += sum(each.count(b",") for each in kept[counted:])
+            counted = len(kept)
         if values > MOST_VALUES:
             raise TooLargeError(f"the body has more than {MOST_VALUES:,} values")
     return b"".join(kept)

@@ -5,8 +5,10 @@ samples are dozens of lists, which would have to be decoded again for each look 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from underfed_server.ingest.wire import GpuSamples, HostSamples, ProcessSamples
 from underfed_server.measurements import RATES
@@ -24,19 +26,19 @@ class Ends(NamedTuple):
     last: float
 
 
-@dataclass(frozen=True, slots=True)
-class GpuNow:
+class GpuNow(Struct, frozen=True, gc=False):
     util_fraction: float | None
     memory_used_bytes: int | None
     own_process: bool | None
     """Whether a process of the run that sampled it computes on it."""
 
 
-OF_GPU = tuple(each.name for each in fields(GpuNow))
+_now_of = attrgetter(*GpuNow.__struct_fields__)
+_totals_of = attrgetter(*RATES.values())
+_held_of = attrgetter(*HELD)
 
 
-@dataclass(frozen=True, slots=True)
-class SampleEnds:
+class SampleEnds(Struct, frozen=True, gc=False):
     process_samples: int | None
     """How many of its own processes there are; ``None``: it did not sample them."""
     host_samples: int | None
@@ -89,23 +91,25 @@ def newest_gpus(samples: Iterable[tuple[int, GpuNow]]) -> dict[int, GpuNow]:
     found: dict[int, GpuNow] = {}
     for index, now in samples:
         before = found.get(index)
-        found[index] = now if before is None else GpuNow(*map(_later, _values(before), _values(now)))
+        found[index] = now if before is None else GpuNow(*map(_later, _now_of(before), _now_of(now)))
     return found
 
 
 def _of_host(host: HostSamples) -> tuple[Sequence[Ends | None], Sequence[Any]]:
     at_us = host.at_us
-    totals = tuple(_ends(at_us, getattr(host, name)) for name in RATES.values())
-    return totals, tuple(newest(getattr(host, name)) for name in HELD)
+    return [_ends(at_us, column) for column in _totals_of(host)], list(map(newest, _held_of(host)))
 
 
 def _of_gpu(samples: GpuSamples) -> tuple[int, GpuNow]:
-    return samples.gpu_index, GpuNow(*(newest(getattr(samples, name)) for name in OF_GPU))
+    return samples.gpu_index, GpuNow(*map(newest, _now_of(samples)))
 
 
 def newest(column: Sequence[Any] | None) -> Any:
     """The last value that was measured."""
-    return next((value for value in reversed(column or ()) if value is not None), None)
+    if not column:
+        return None
+    last = column[-1]
+    return last if last is not None else next((value for value in reversed(column) if value is not None), None)
 
 
 def _own_cpu(process: ProcessSamples) -> Ends | None:
@@ -123,10 +127,6 @@ def _ends(at_us: Sequence[float], column: Sequence[float | None] | None) -> Ends
         return Ends(at_us[0], column[0], at_us[-1], column[-1])
     known = [(at, value) for at, value in zip(at_us, column, strict=True) if value is not None]
     return Ends(*known[0], *known[-1]) if known else None
-
-
-def _values(gpu: GpuNow) -> Iterable[Any]:
-    return (getattr(gpu, name) for name in OF_GPU)
 
 
 def _later(before: Any, now: Any) -> Any:

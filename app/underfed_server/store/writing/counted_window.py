@@ -7,9 +7,9 @@ out of every cache by the time they were looked at again, and freed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
-from msgspec.structs import replace as with_fields
+from msgspec import Struct
+from msgspec.structs import replace
 
 from underfed_server.ingest.posted import PostedWindow
 from underfed_server.ingest.wire import Steps, Window
@@ -18,8 +18,7 @@ from underfed_server.store.columns.lanes import steps_lane
 from underfed_server.store.columns.sample_ends import SampleEnds, sample_ends
 
 
-@dataclass(frozen=True, slots=True)
-class CountedSteps:
+class CountedSteps(Struct, frozen=True, gc=False):
     lane: str
     rows: int
     next_index: int
@@ -30,8 +29,7 @@ class CountedSteps:
     """Of the steps that the device was timed in."""
 
 
-@dataclass(frozen=True, slots=True)
-class CountedWindow:
+class CountedWindow(Struct, frozen=True, gc=False):
     posted: PostedWindow
     """Without its rows."""
     steps: Sequence[CountedSteps]
@@ -63,7 +61,7 @@ def counted(posted: PostedWindow) -> CountedWindow:
 
 
 def _without_rows(window: Window) -> Window:
-    return with_fields(window, steps=[], batches=[], worker_samples=[], process=None, host=None, gpus=[])
+    return replace(window, steps=[], batches=[], worker_samples=[], process=None, host=None, gpus=[])
 
 
 def _counted(steps: Steps) -> CountedSteps:
