@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from benchmarks.overhead.jobs import bench, load
 from benchmarks.overhead.pairs import Bare, Comparison, Estimate, compare, spin
-from benchmarks.overhead.variants import VARIANTS
+from benchmarks.overhead.variants import VARIANTS, is_installed
 
 PEER_SHARE = 5
 """A peer is measured over this many times fewer steps."""
@@ -78,6 +78,9 @@ def main(steps: int) -> None:
     print(f"{'µs a step':51}{heads}", flush=True)
     for name in CASES:
         for variant in VARIANTS:
+            if not is_installed(variant):
+                print(f"{name:36}{variant:15}(not installed here; `make bench` installs it)")
+                continue
             with bench() as place:
                 count = steps if variant == "underfed" else steps // PEER_SHARE
                 result = read(place.run("-m", __name__, name, variant, str(count)))

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,13 @@ VARIANTS: dict[str, Callable[[DataLoader[Any]], Any]] = {
     "torch.profiler": TorchProfiler,
     "TraceML": TraceML,
 }
+
+_MODULES = {"tqdm": "tqdm", "TraceML": "traceml_ai"}
+"""Of peers that may not be there."""
+
+
+def is_installed(variant: str) -> bool:
+    return variant not in _MODULES or find_spec(_MODULES[variant]) is not None
 
 
 def _serve(port: int, logs: str) -> None:

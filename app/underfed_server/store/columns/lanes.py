@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from underfed_server.measurements import RECORDED, Column, Columns, names_of, or_zero
 
@@ -25,6 +26,17 @@ REST = "rest_us"
 
 HANDED = "handed_us"
 """How a chunk holds ``received_us``: as the time from the end of loading, which is small."""
+
+OTHERS = "others_cpu_us"
+"""How a chunk holds ``process_cpu_us``: as what it is beyond ``cpu_us``, that of other threads."""
+
+WORK = "work_us"
+"""How a chunk holds ``step_us`` where that varies less: as what the step took beside its wait. A device that works on
+while its host waits makes steps even, and this uneven."""
+
+IDLE = "idle_us"
+"""How a chunk holds ``start_us`` of a batch where that varies less: as the time since its worker was done with the one
+before. Where workers keep up they begin when the training asks, and batches follow each other as steps do."""
 
 
 def steps_lane(loader: str) -> str:
@@ -86,24 +98,45 @@ def index_of(columns: Columns, rows_before: int) -> Column:
 def packed(lane: str, columns: Columns) -> Columns:
     """The columns as a chunk holds them."""
     if kind_of(lane) == "steps":
-        start, ends = columns["start_us"], _ends(columns)
-        return _instead(columns, {"start_us": (GAP, start - np.concatenate(([0.0], ends[:-1])))})
+        start, ends, step = columns["start_us"], _ends(columns), columns["step_us"]
+        others = {"start_us": (GAP, start - np.concatenate(([0.0], ends[:-1])))}
+        if is_work_even(columns):
+            others["step_us"] = WORK, step - or_zero(columns["data_wait_us"])
+        return _instead(columns, others)
     if kind_of(lane) == "batches":
-        load = columns["load_us"]
-        rest = load - parts_us(columns)
-        handed = columns["received_us"] - columns["start_us"] - load
-        return _instead(columns, {"load_us": (REST, rest), "received_us": (HANDED, handed)})
+        start, load = columns["start_us"], columns["load_us"]
+        others = {
+            "load_us": (REST, load - parts_us(columns)),
+            "received_us": (HANDED, columns["received_us"] - start - load),
+            "process_cpu_us": (OTHERS, columns["process_cpu_us"] - or_zero(columns["cpu_us"])),
+        }
+        idle = start - _before_in_worker(columns["worker"], _ends(columns))
+        if _bits(idle) < _bits(np.diff(start)):
+            others["start_us"] = IDLE, idle
+        return _instead(columns, others)
     return columns
+
+
+def is_work_even(columns: Columns) -> bool:
+    """Whether what steps took beside their waits takes fewer bytes than how long they took."""
+    step = columns["step_us"]
+    return _bits(step - or_zero(columns["data_wait_us"])) < _bits(step)
 
 
 def unpacked(columns: Columns) -> Columns:
     """The reverse of :func:`packed`. ``columns`` may be some of a chunk's, as :func:`stored_names` names them."""
+    if WORK in columns:
+        columns = _instead(columns, {WORK: ("step_us", columns[WORK] + or_zero(columns["data_wait_us"]))})
     if GAP in columns:
         steps = or_zero(columns["step_us"])
         start = np.cumsum(columns[GAP] + np.concatenate(([0.0], steps[:-1])))
         return _instead(columns, {GAP: ("start_us", start)})
     if REST in columns:
         columns = _instead(columns, {REST: ("load_us", columns[REST] + parts_us(columns))})
+    if OTHERS in columns:
+        columns = _instead(columns, {OTHERS: ("process_cpu_us", columns[OTHERS] + or_zero(columns["cpu_us"]))})
+    if IDLE in columns:
+        columns = _instead(columns, {IDLE: ("start_us", _starts(columns))})
     if HANDED in columns:
         received = columns[HANDED] + columns["start_us"] + columns["load_us"]
         columns = _instead(columns, {HANDED: ("received_us", received)})
@@ -115,8 +148,14 @@ def stored_names(lane: str, names: Iterable[str]) -> set[str]:
     wanted = set(names)
     if kind_of(lane) == "steps" and "start_us" in wanted:
         wanted |= {GAP, "step_us"}
+    if kind_of(lane) == "steps" and "step_us" in wanted:
+        wanted |= {WORK, "data_wait_us"}
     if kind_of(lane) == "batches" and "received_us" in wanted:
         wanted |= {HANDED, "start_us", "load_us"}
+    if kind_of(lane) == "batches" and "start_us" in wanted:
+        wanted |= {IDLE, "worker", "load_us"}
+    if kind_of(lane) == "batches" and "process_cpu_us" in wanted:
+        wanted |= {OTHERS, "cpu_us"}
     if kind_of(lane) == "batches" and "load_us" in wanted:
         wanted |= {REST, *LOAD_PARTS}
     return wanted
@@ -135,4 +174,41 @@ def parts_us(columns: Columns) -> Column:
 
 def _ends(columns: Columns) -> Column:
     """An open step counts as ending where it began."""
-    return columns["start_us"] + or_zero(columns["step_us"])
+    return columns["start_us"] + or_zero(columns["step_us" if "step_us" in columns else "load_us"])
+
+
+def _before_in_worker(worker: Column, values: Column) -> Column:
+    """Of each row, the value of the row before that has the same worker; 0: there is none. Without workers, all rows
+    have the same."""
+    order, is_first = _by_worker(worker)
+    before = np.zeros(len(values))
+    before[order[1:]] = np.where(is_first[1:], 0, values[order[:-1]])
+    return before
+
+
+def _starts(columns: Columns) -> Column:
+    """From :data:`IDLE` and the time that loading took."""
+    order, is_first = _by_worker(columns["worker"])
+    # Whole numbers: sums over several workers may be larger than a float64 has exactly, differences of them are not.
+    since = columns[IDLE][order].astype(np.int64)
+    loads = or_zero(columns["load_us"])[order].astype(np.int64)
+    since[1:] += np.where(is_first[1:], 0, loads[:-1])
+    total = np.cumsum(since)
+    first = np.flatnonzero(is_first)
+    base = np.repeat(total[first] - since[first], np.diff(first, append=len(total)))
+    starts = np.empty(len(total))
+    starts[order] = total - base
+    return starts
+
+
+def _by_worker(worker: Column) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The order of rows by worker, and which of them, in this order, is its worker's first."""
+    known = or_zero(worker)
+    order = np.argsort(known, kind="stable")
+    return order, np.concatenate(([True], np.diff(known[order]) != 0))
+
+
+def _bits(column: Column) -> float:
+    """About how many a value takes: how far it is from the middle, few outliers counting little."""
+    known = column[np.isfinite(column)]
+    return float(np.mean(np.log2(1 + np.abs(known - np.median(known))))) if len(known) else 0.0

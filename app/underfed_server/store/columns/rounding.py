@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.measurements import Column, Columns, names_of, or_zero
-from underfed_server.store.columns.lanes import kind_of, parts_us
+from underfed_server.store.columns.lanes import is_work_even, kind_of, parts_us
 
 FEWEST_BITS, MOST_BITS = 4, 24
 """With 4 bits a duration is off by up to 6 %; with more than 24, none below 16 s is rounded at all."""
@@ -27,9 +27,12 @@ def rounded(lane: str, columns: Columns, precision_bits: int | None) -> Columns:
         name: _rounded(column, precision_bits) if name in durations else column for name, column in columns.items()
     }
     if kind_of(lane) == "steps":
+        if is_work_even(columns):
+            found["step_us"] = _sums(columns, found, "step_us", "data_wait_us", precision_bits)
         found["start_us"] = _starts(columns, found["step_us"])
     if kind_of(lane) == "batches":
         found["load_us"] = _loads(columns, found, precision_bits)
+        found["process_cpu_us"] = _sums(columns, found, "process_cpu_us", "cpu_us", precision_bits)
     return found
 
 
@@ -37,6 +40,12 @@ def _rounded(column: Column, bits: int) -> Column:
     """A figure that needs no more bits than are kept stays exact."""
     mantissa, exponent = np.frexp(column)
     return np.where(exponent > bits, np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits), column)
+
+
+def _sums(exact: Columns, found: Columns, name: str, part: str, bits: int) -> Column:
+    """What its rounded part and the rounded rest come to, likewise."""
+    rest = exact[name] - or_zero(exact[part])
+    return np.where(rest >= 0, or_zero(found[part]) + _rounded(rest, bits), found[name])
 
 
 def _loads(exact: Columns, found: Columns, bits: int) -> Column:

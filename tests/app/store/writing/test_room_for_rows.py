@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.app.store.clock import MonotonicClock
-from underfed_server.store.writing.kept_rows import LATELY_S, KeptRows
+from underfed_server.store.writing.kept_rows import LATELY_S, UNUSED_S, KeptRows
 
 ROOM = 3
 
@@ -32,6 +32,17 @@ def test_rows_that_nobody_has_used_lately_make_room() -> None:
     kept.get(2)
     kept.put(7, "rows of 7", 1)
     assert [key for key in (0, 1, 2, 7) if kept.get(key)] == [1, 2, 7]
+
+
+def test_rows_that_nobody_asks_for_any_more_are_let_go_though_there_is_room() -> None:
+    clock = MonotonicClock()
+    kept = KeptRows[int, str](ROOM, clock)
+    read_in_turn(kept, 2)
+    clock.now += UNUSED_S
+    kept.get(1)
+    clock.now += 1
+    kept.put(2, "rows of 2", 1)
+    assert [key for key in range(ROOM) if kept.get(key)] == [1, 2]
 
 
 def test_rows_that_have_grown_beyond_the_room_leave_it_to_the_others() -> None:
