@@ -72,7 +72,7 @@ def group_hours(counted: Sequence[CountedRun], shares: Callable[[TeamRun], Share
     members: dict[Group, list[CountedRun]] = defaultdict(list)
     for each in counted:
         for group, share in shares(each.run):
-            members[group].append(each._replace(share=share * each.share))
+            members[group].append(CountedRun(each.run, share * each.share, each.saved))
     groups = [_hours(group, runs) for group, runs in members.items()]
     return sorted(groups, key=lambda group: -group.hours_lost)
 

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import BigInteger, Column, ColumnElement, Connection, Row, RowMapping, Select, and_, case, func, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    RowMapping,
+    Select,
+    and_,
+    case,
+    func,
+    select,
+    tuple_,
+)
 
 from underfed_server.model import BestAdvice, LedgerEntry, ProjectInfo, StorageKind, UserInfo
 from underfed_server.names import CauseName, Projects
@@ -18,6 +31,11 @@ from underfed_server.store.runs.removed_runs import are_gone
 from underfed_server.store.runs.summaries import run_row
 
 Columns = tuple[Column[Any], ...]
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 5_000
+"""Runs or ranks in one database query: a statement has no more than some ten thousand values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +195,12 @@ def _hours(lost: Column[Any], used: Column[Any]) -> tuple[ColumnElement[Any], Co
 
 def _team_runs(connection: Connection, rows: Sequence[RowMapping]) -> list[TeamRun]:
     run_ids = [row["run_id"] for row in rows]
-    ranks, facts, mounts, loaders = (
-        _by_run(connection, statement, run_ids) for statement in (_RANKS, _FACTS, _MOUNTS, _LOADERS)
-    )
+    ranks, mounts, loaders = (_by_run(connection, statement, run_ids) for statement in (_RANKS, _MOUNTS, _LOADERS))
+    facts = _read_facts(connection, {(each.run_id, each.last) for of_run in ranks.values() for each in of_run})
     found = []
     for row in rows:
         run_id = row["run_id"]
-        of_hosts = {each.hostname: each.host for each in facts[run_id] if each.host}
-        hosts = [_host(each.hostname, each.ranks, of_hosts.get(each.hostname, {})) for each in ranks[run_id]]
+        hosts = [_host(each.hostname, each.ranks, facts.get((run_id, each.last)) or {}) for each in ranks[run_id]]
         info = loaders[run_id][0].info if loaders[run_id] else {}
         seen = [MountUse(of.hostname, of.mount, of.device, of.kind, of.files_seen) for of in mounts[run_id]]
         found.append(_team_run(row, hosts, seen, info))
@@ -199,8 +215,12 @@ _RUN: Columns = (
     _run.deleted_at,
 )  # fmt: skip
 _HOST = _rank.run_id, _rank.hostname
-_RANKS = select(*_HOST, func.count().label("ranks")).where(_rank.hostname != "").group_by(*_HOST).order_by(*_HOST)
-_FACTS = select(*_HOST, _rank.host).where(_rank.host.is_not(None)).order_by(_rank.run_id, _rank.rank)
+_LAST = func.max(case((_rank.host.is_not(None), _rank.rank))).label("last")
+"""All ranks of a host say the same of it; the last is read."""
+_RANKS = (
+    select(*_HOST, func.count().label("ranks"), _LAST).where(_rank.hostname != "").group_by(*_HOST).order_by(*_HOST)
+)
+_OF_RANK = tuple_(_rank.run_id, _rank.rank)
 _MOUNT = _place.run_id, _rank.hostname, _place.mount, _place.device, _place.kind
 _MOUNTS = (
     select(*_MOUNT, func.sum(_place.files_seen).cast(BigInteger).label("files_seen"))
@@ -214,11 +234,24 @@ _LOADERS = select(_loader.run_id, _loader.info).join(
 )
 
 
+def _read_facts(connection: Connection, ranks: Collection[tuple[str, int | None]]) -> Mapping[tuple[str, int], Any]:
+    """What each of these ranks says of its host."""
+    known = sorted((run_id, rank) for run_id, rank in ranks if rank is not None)
+    statement = select(_rank.run_id, _rank.rank, _rank.host)
+    parts = (statement.where(_OF_RANK.in_(part)) for part in _parts(known))
+    return {(run_id, rank): host for part in parts for run_id, rank, host in connection.execute(part)}
+
+
 def _by_run(connection: Connection, statement: Select[Any], run_ids: Sequence[str]) -> Mapping[str, list[Row[Any]]]:
     found: dict[str, list[Row[Any]]] = defaultdict(list)
-    for row in connection.execute(statement.where(statement.selected_columns.run_id.in_(run_ids))):
-        found[row.run_id].append(row)
+    for part in _parts(run_ids):
+        for row in connection.execute(statement.where(statement.selected_columns.run_id.in_(part))):
+            found[row.run_id].append(row)
     return found
+
+
+def _parts(keys: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (keys[first : first + MOST_AT_ONCE] for first in range(0, len(keys), MOST_AT_ONCE))
 
 
 def _team_run(
