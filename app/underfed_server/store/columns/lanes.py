@@ -28,7 +28,7 @@ HANDED = "handed_us"
 """How a chunk holds ``received_us``: as the time from the end of loading, which is small."""
 
 OTHERS = "others_cpu_us"
-"""How a chunk holds ``process_cpu_us``: as what it is beyond ``cpu_us``, that of other threads."""
+"""How a chunk holds ``process_cpu_us`` where that varies less: as that of other threads than ``cpu_us``."""
 
 WORK = "work_us"
 """How a chunk holds ``step_us`` where that varies less: as what the step took beside its wait. A device that works on
@@ -37,6 +37,9 @@ while its host waits makes steps even, and this uneven."""
 IDLE = "idle_us"
 """How a chunk holds ``start_us`` of a batch where that varies less: as the time since its worker was done with the one
 before. Where workers keep up they begin when the training asks, and batches follow each other as steps do."""
+
+EXACT = 2.0**53
+"""Up to here a float64 has every whole number."""
 
 
 def steps_lane(loader: str) -> str:
@@ -100,7 +103,7 @@ def packed(lane: str, columns: Columns) -> Columns:
     if kind_of(lane) == "steps":
         start, ends, step = columns["start_us"], _ends(columns), columns["step_us"]
         others = {"start_us": (GAP, start - np.concatenate(([0.0], ends[:-1])))}
-        if is_work_even(columns):
+        if is_evener(columns, "step_us", without="data_wait_us"):
             others["step_us"] = WORK, step - or_zero(columns["data_wait_us"])
         return _instead(columns, others)
     if kind_of(lane) == "batches":
@@ -108,19 +111,20 @@ def packed(lane: str, columns: Columns) -> Columns:
         others = {
             "load_us": (REST, load - parts_us(columns)),
             "received_us": (HANDED, columns["received_us"] - start - load),
-            "process_cpu_us": (OTHERS, columns["process_cpu_us"] - or_zero(columns["cpu_us"])),
         }
-        idle = start - _before_in_worker(columns["worker"], _ends(columns))
-        if _bits(idle) < _bits(np.diff(start)):
+        if is_evener(columns, "process_cpu_us", without="cpu_us"):
+            others["process_cpu_us"] = OTHERS, columns["process_cpu_us"] - or_zero(columns["cpu_us"])
+        ends = _ends(columns)
+        idle = start - _before_in_worker(columns["worker"], ends)
+        if ends.max() <= EXACT and _bits(idle) < _bits(np.diff(start)):
             others["start_us"] = IDLE, idle
         return _instead(columns, others)
     return columns
 
 
-def is_work_even(columns: Columns) -> bool:
-    """Whether what steps took beside their waits takes fewer bytes than how long they took."""
-    step = columns["step_us"]
-    return _bits(step - or_zero(columns["data_wait_us"])) < _bits(step)
+def is_evener(columns: Columns, name: str, *, without: str) -> bool:
+    """Whether what is left of a column without a part of it takes fewer bytes than the column."""
+    return _bits(columns[name] - or_zero(columns[without])) < _bits(columns[name])
 
 
 def unpacked(columns: Columns) -> Columns:

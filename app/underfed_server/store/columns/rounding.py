@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.measurements import Column, Columns, names_of, or_zero
-from underfed_server.store.columns.lanes import is_work_even, kind_of, parts_us
+from underfed_server.store.columns.lanes import is_evener, kind_of, parts_us
 
 FEWEST_BITS, MOST_BITS = 4, 24
 """With 4 bits a duration is off by up to 6 %; with more than 24, none below 16 s is rounded at all."""
@@ -27,12 +27,13 @@ def rounded(lane: str, columns: Columns, precision_bits: int | None) -> Columns:
         name: _rounded(column, precision_bits) if name in durations else column for name, column in columns.items()
     }
     if kind_of(lane) == "steps":
-        if is_work_even(columns):
+        if is_evener(columns, "step_us", without="data_wait_us"):
             found["step_us"] = _sums(columns, found, "step_us", "data_wait_us", precision_bits)
         found["start_us"] = _starts(columns, found["step_us"])
     if kind_of(lane) == "batches":
         found["load_us"] = _loads(columns, found, precision_bits)
-        found["process_cpu_us"] = _sums(columns, found, "process_cpu_us", "cpu_us", precision_bits)
+        if is_evener(columns, "process_cpu_us", without="cpu_us"):
+            found["process_cpu_us"] = _sums(columns, found, "process_cpu_us", "cpu_us", precision_bits)
     return found
 
 

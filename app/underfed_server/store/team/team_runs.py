@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    Connection,
-    Row,
-    RowMapping,
-    Select,
-    and_,
-    case,
-    func,
-    select,
-    tuple_,
-)
+from sqlalchemy import BigInteger, Column, ColumnElement, Connection, Row, RowMapping, Select, and_, case, func, select
 
 from underfed_server.model import BestAdvice, LedgerEntry, ProjectInfo, StorageKind, UserInfo
 from underfed_server.names import CauseName, Projects
@@ -32,10 +19,8 @@ from underfed_server.store.runs.summaries import run_row
 
 Columns = tuple[Column[Any], ...]
 
-T = TypeVar("T")
-
 MOST_AT_ONCE = 5_000
-"""Runs or ranks in one database query: a statement has no more than some ten thousand values."""
+"""Runs in one database query: a statement has no more than some ten thousand values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +181,13 @@ def _hours(lost: Column[Any], used: Column[Any]) -> tuple[ColumnElement[Any], Co
 def _team_runs(connection: Connection, rows: Sequence[RowMapping]) -> list[TeamRun]:
     run_ids = [row["run_id"] for row in rows]
     ranks, mounts, loaders = (_by_run(connection, statement, run_ids) for statement in (_RANKS, _MOUNTS, _LOADERS))
-    facts = _read_facts(connection, {(each.run_id, each.last) for of_run in ranks.values() for each in of_run})
+    last = sorted({each.last for of_run in ranks.values() for each in of_run if each.last is not None})
+    facts = _by_run(connection, _FACTS.where(_rank.rank.in_(last)), run_ids)
     found = []
     for row in rows:
         run_id = row["run_id"]
-        hosts = [_host(each.hostname, each.ranks, facts.get((run_id, each.last)) or {}) for each in ranks[run_id]]
+        said = {each.rank: each.host for each in facts[run_id]}
+        hosts = [_host(each.hostname, each.ranks, said.get(each.last) or {}) for each in ranks[run_id]]
         info = loaders[run_id][0].info if loaders[run_id] else {}
         seen = [MountUse(of.hostname, of.mount, of.device, of.kind, of.files_seen) for of in mounts[run_id]]
         found.append(_team_run(row, hosts, seen, info))
@@ -220,7 +207,7 @@ _LAST = func.max(case((_rank.host.is_not(None), _rank.rank))).label("last")
 _RANKS = (
     select(*_HOST, func.count().label("ranks"), _LAST).where(_rank.hostname != "").group_by(*_HOST).order_by(*_HOST)
 )
-_OF_RANK = tuple_(_rank.run_id, _rank.rank)
+_FACTS = select(_rank.run_id, _rank.rank, _rank.host)
 _MOUNT = _place.run_id, _rank.hostname, _place.mount, _place.device, _place.kind
 _MOUNTS = (
     select(*_MOUNT, func.sum(_place.files_seen).cast(BigInteger).label("files_seen"))
@@ -234,24 +221,13 @@ _LOADERS = select(_loader.run_id, _loader.info).join(
 )
 
 
-def _read_facts(connection: Connection, ranks: Collection[tuple[str, int | None]]) -> Mapping[tuple[str, int], Any]:
-    """What each of these ranks says of its host."""
-    known = sorted((run_id, rank) for run_id, rank in ranks if rank is not None)
-    statement = select(_rank.run_id, _rank.rank, _rank.host)
-    parts = (statement.where(_OF_RANK.in_(part)) for part in _parts(known))
-    return {(run_id, rank): host for part in parts for run_id, rank, host in connection.execute(part)}
-
-
 def _by_run(connection: Connection, statement: Select[Any], run_ids: Sequence[str]) -> Mapping[str, list[Row[Any]]]:
     found: dict[str, list[Row[Any]]] = defaultdict(list)
-    for part in _parts(run_ids):
+    for first in range(0, len(run_ids), MOST_AT_ONCE):
+        part = run_ids[first : first + MOST_AT_ONCE]
         for row in connection.execute(statement.where(statement.selected_columns.run_id.in_(part))):
             found[row.run_id].append(row)
     return found
-
-
-def _parts(keys: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (keys[first : first + MOST_AT_ONCE] for first in range(0, len(keys), MOST_AT_ONCE))
 
 
 def _team_run(

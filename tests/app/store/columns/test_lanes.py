@@ -56,6 +56,15 @@ def test_steps_come_back_also_open_ones(rows: list[tuple[int, int | None]]) -> N
     assert_kept("steps:train", lane_of("steps", columns))
 
 
+@pytest.mark.parametrize("end_us", [2**53, 2**53 + 2**20])
+def test_a_clock_that_ends_where_numbers_do_is_exact(end_us: int) -> None:
+    load_us = figures(60_000_000, 0.3)
+    start_us = np.minimum(end_us - load_us[::-1].cumsum()[::-1], 2**53)
+    columns = lane_of("batches", {"start_us": start_us, "load_us": load_us})
+    found = unpacked(decode(encode(packed("batches:train", columns))))
+    assert np.array_equal(found["start_us"], start_us)
+
+
 def figures(median: float, share: float) -> Column:
     return np.round(np.random.default_rng(round(median)).lognormal(np.log(median), share, ROWS))
 

@@ -24,7 +24,7 @@ from underfed_server.store.upkeep.retention import Retention
 from underfed_server.store.writing.compact import compact
 from underfed_server.store.writing.streams import StreamKey
 
-NAMES_THE_RUN = re.compile(r"\brun_id (=|IN \()|\(?\w+\.run_id, \w+\.rank(, \w+\.incarnation)?\)? IN")
+NAMES_THE_RUN = re.compile(r"\brun_id (=|IN \()|\(?\w+\.run_id, \w+\.rank, \w+\.incarnation\)? IN")
 OF_A_TABLE = re.compile(r"\b(?:FROM|JOIN|UPDATE) \"?(\w+)")
 OF_EVERY_RUN = ("underfed-scheduler", "underfed-follower", "underfed-upkeep", "underfed-retention")
 """Names of threads begin so."""
