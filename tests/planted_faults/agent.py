@@ -204,8 +204,8 @@ AGENT = (
     Fault(
         "the agent's own time is reported too small where there is no device",
         "agent/underfed/trainer/hooks/session.py",
-        "round(plain_ns / TIMED_SHARE)",
-        "round(plain_ns * TIMED_SHARE)",
+        "round(plain_ns / share)",
+        "round(plain_ns * share)",
         ("tests/agent/test_device_clock.py",),
         ("tests/agent/test_recordings.py",),
         escapes_before=True,
