@@ -211,6 +211,13 @@ AGENT = (
         escapes_before=True,
     ),
     Fault(
+        "with workers the agent's own time is taken to be as much seen as without",
+        "agent/underfed/trainer/hooks/session.py",
+        "share = TIMED_SHARE_OF_WORKERS if self.has_workers else TIMED_SHARE",
+        "share = TIMED_SHARE",
+        ("tests/agent/test_device_clock.py",),
+    ),
+    Fault(
         "the device's work is measured across a step that was not timed",
         "agent/underfed/trainer/device/device_clock.py",
         "follower.step != span.step + 1 or",
