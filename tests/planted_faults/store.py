@@ -289,15 +289,15 @@ STORE = (
     Fault(
         "where a device sets the pace a chunk holds work, which varies more",
         "app/underfed_server/store/columns/lanes.py",
-        "return _bits(columns[name] - or_zero(columns[without])) < _bits(columns[name])",
-        "return True",
+        "for name, rest in found.items() if _bits(rest) < _bits(columns[name])}",
+        "for name, rest in found.items()}",
         ("tests/app/store/columns/test_lanes.py",),
     ),
     Fault(
         "the work of a step is read without its wait",
         "app/underfed_server/store/columns/lanes.py",
-        'wanted |= {WORK, "data_wait_us"}',
-        "wanted |= {WORK}",
+        "wanted |= {held, *parts}",
+        "wanted |= {held}",
         ("tests/app/store/columns/test_lanes.py",),
     ),
     Fault(

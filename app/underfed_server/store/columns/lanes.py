@@ -19,7 +19,6 @@ PROCESS, HOST = "process", "host"
 GAP = "gap_us"
 """How a chunk holds ``start_us`` of a step: as the time between it and the end of the step before, mostly 0."""
 
-
 LOAD_PARTS = ("cpu_us", "runqueue_us", "blocked_us")
 REST = "rest_us"
 """How a chunk holds ``load_us`` of a batch: as what its parts leave of it, mostly 0."""
@@ -37,6 +36,12 @@ while its host waits makes steps even, and this uneven."""
 IDLE = "idle_us"
 """How a chunk holds ``start_us`` of a batch where that varies less: as the time since its worker was done with the one
 before. Where workers keep up they begin when the training asks, and batches follow each other as steps do."""
+
+SUMS: Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "steps": {"step_us": (WORK, ("data_wait_us",))},
+    "batches": {"load_us": (REST, LOAD_PARTS), "process_cpu_us": (OTHERS, ("cpu_us",))},
+}
+"""By kind of lane and column: how a chunk holds it without the parts that other columns have, and which these are."""
 
 EXACT = 2.0**53
 """Up to here a float64 has every whole number."""
@@ -100,45 +105,36 @@ def index_of(columns: Columns, rows_before: int) -> Column:
 
 def packed(lane: str, columns: Columns) -> Columns:
     """The columns as a chunk holds them."""
-    if kind_of(lane) == "steps":
-        start, ends, step = columns["start_us"], _ends(columns), columns["step_us"]
-        others = {"start_us": (GAP, start - np.concatenate(([0.0], ends[:-1])))}
-        if is_evener(columns, "step_us", without="data_wait_us"):
-            others["step_us"] = WORK, step - or_zero(columns["data_wait_us"])
-        return _instead(columns, others)
-    if kind_of(lane) == "batches":
-        start, load = columns["start_us"], columns["load_us"]
-        others = {
-            "load_us": (REST, load - parts_us(columns)),
-            "received_us": (HANDED, columns["received_us"] - start - load),
-        }
-        if is_evener(columns, "process_cpu_us", without="cpu_us"):
-            others["process_cpu_us"] = OTHERS, columns["process_cpu_us"] - or_zero(columns["cpu_us"])
-        ends = _ends(columns)
+    kind = kind_of(lane)
+    others = {name: (SUMS[kind][name][0], rest) for name, rest in rests(lane, columns).items()}
+    if kind == "steps":
+        start, ends = columns["start_us"], _ends(columns, "step_us")
+        others["start_us"] = GAP, start - np.concatenate(([0.0], ends[:-1]))
+    if kind == "batches":
+        start, ends = columns["start_us"], _ends(columns, "load_us")
+        others["received_us"] = HANDED, columns["received_us"] - start - columns["load_us"]
         idle = start - _before_in_worker(columns["worker"], ends)
         if ends.max() <= EXACT and _bits(idle) < _bits(np.diff(start)):
             others["start_us"] = IDLE, idle
-        return _instead(columns, others)
-    return columns
+    return _instead(columns, others)
 
 
-def is_evener(columns: Columns, name: str, *, without: str) -> bool:
-    """Whether what is left of a column without a part of it takes fewer bytes than the column."""
-    return _bits(columns[name] - or_zero(columns[without])) < _bits(columns[name])
+def rests(lane: str, columns: Columns) -> Columns:
+    """Of those of :data:`SUMS` that take fewer bytes without their parts what is left of them."""
+    found = {name: columns[name] - parts_us(columns, parts) for name, (_, parts) in SUMS.get(kind_of(lane), {}).items()}
+    return {name: rest for name, rest in found.items() if _bits(rest) < _bits(columns[name])}
 
 
 def unpacked(columns: Columns) -> Columns:
     """The reverse of :func:`packed`. ``columns`` may be some of a chunk's, as :func:`stored_names` names them."""
-    if WORK in columns:
-        columns = _instead(columns, {WORK: ("step_us", columns[WORK] + or_zero(columns["data_wait_us"]))})
+    for sums in SUMS.values():
+        for name, (held, parts) in sums.items():
+            if held in columns:
+                columns = _instead(columns, {held: (name, columns[held] + parts_us(columns, parts))})
     if GAP in columns:
         steps = or_zero(columns["step_us"])
         start = np.cumsum(columns[GAP] + np.concatenate(([0.0], steps[:-1])))
         return _instead(columns, {GAP: ("start_us", start)})
-    if REST in columns:
-        columns = _instead(columns, {REST: ("load_us", columns[REST] + parts_us(columns))})
-    if OTHERS in columns:
-        columns = _instead(columns, {OTHERS: ("process_cpu_us", columns[OTHERS] + or_zero(columns["cpu_us"]))})
     if IDLE in columns:
         columns = _instead(columns, {IDLE: ("start_us", _starts(columns))})
     if HANDED in columns:
@@ -149,19 +145,16 @@ def unpacked(columns: Columns) -> Columns:
 
 def stored_names(lane: str, names: Iterable[str]) -> set[str]:
     """What must be read from a chunk to have ``names``."""
-    wanted = set(names)
-    if kind_of(lane) == "steps" and "start_us" in wanted:
+    wanted, kind = set(names), kind_of(lane)
+    if kind == "steps" and "start_us" in wanted:
         wanted |= {GAP, "step_us"}
-    if kind_of(lane) == "steps" and "step_us" in wanted:
-        wanted |= {WORK, "data_wait_us"}
-    if kind_of(lane) == "batches" and "received_us" in wanted:
+    if kind == "batches" and "received_us" in wanted:
         wanted |= {HANDED, "start_us", "load_us"}
-    if kind_of(lane) == "batches" and "start_us" in wanted:
+    if kind == "batches" and "start_us" in wanted:
         wanted |= {IDLE, "worker", "load_us"}
-    if kind_of(lane) == "batches" and "process_cpu_us" in wanted:
-        wanted |= {OTHERS, "cpu_us"}
-    if kind_of(lane) == "batches" and "load_us" in wanted:
-        wanted |= {REST, *LOAD_PARTS}
+    for name, (held, parts) in SUMS.get(kind, {}).items():
+        if name in wanted:
+            wanted |= {held, *parts}
     return wanted
 
 
@@ -170,15 +163,15 @@ def _instead(columns: Columns, others: Mapping[str, tuple[str, Column]]) -> Colu
     return dict(others.get(name, (name, column)) for name, column in columns.items())
 
 
-def parts_us(columns: Columns) -> Column:
-    """The measured parts of loading a batch, summed; a part that was not measured counts as 0."""
-    parts: Column = sum((or_zero(columns[name]) for name in LOAD_PARTS), np.zeros(length(columns)))
-    return parts
+def parts_us(columns: Columns, parts: Iterable[str]) -> Column:
+    """These parts, summed; one that was not measured counts as 0."""
+    summed: Column = sum((or_zero(columns[name]) for name in parts), np.zeros(length(columns)))
+    return summed
 
 
-def _ends(columns: Columns) -> Column:
-    """An open step counts as ending where it began."""
-    return columns["start_us"] + or_zero(columns["step_us" if "step_us" in columns else "load_us"])
+def _ends(columns: Columns, took: str) -> Column:
+    """An open step counts as ending where it began. ``took``: the column that says how long each lasted."""
+    return columns["start_us"] + or_zero(columns[took])
 
 
 def _before_in_worker(worker: Column, values: Column) -> Column:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.measurements import Column, Columns, names_of, or_zero
-from underfed_server.store.columns.lanes import is_evener, kind_of, parts_us
+from underfed_server.store.columns.lanes import SUMS, kind_of, parts_us, rests
 
 FEWEST_BITS, MOST_BITS = 4, 24
 """With 4 bits a duration is off by up to 6 %; with more than 24, none below 16 s is rounded at all."""
@@ -26,14 +26,12 @@ def rounded(lane: str, columns: Columns, precision_bits: int | None) -> Columns:
     found = {
         name: _rounded(column, precision_bits) if name in durations else column for name, column in columns.items()
     }
+    for name, rest in rests(lane, columns).items():
+        # What its rounded parts come to, as with exact ones: a chunk stores only what follows from no other column.
+        parts = parts_us(found, SUMS[kind_of(lane)][name][1])
+        found[name] = np.where(rest >= 0, parts + _rounded(rest, precision_bits), found[name])
     if kind_of(lane) == "steps":
-        if is_evener(columns, "step_us", without="data_wait_us"):
-            found["step_us"] = _sums(columns, found, "step_us", "data_wait_us", precision_bits)
         found["start_us"] = _starts(columns, found["step_us"])
-    if kind_of(lane) == "batches":
-        found["load_us"] = _loads(columns, found, precision_bits)
-        if is_evener(columns, "process_cpu_us", without="cpu_us"):
-            found["process_cpu_us"] = _sums(columns, found, "process_cpu_us", "cpu_us", precision_bits)
     return found
 
 
@@ -41,18 +39,6 @@ def _rounded(column: Column, bits: int) -> Column:
     """A figure that needs no more bits than are kept stays exact."""
     mantissa, exponent = np.frexp(column)
     return np.where(exponent > bits, np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits), column)
-
-
-def _sums(exact: Columns, found: Columns, name: str, part: str, bits: int) -> Column:
-    """What its rounded part and the rounded rest come to, likewise."""
-    rest = exact[name] - or_zero(exact[part])
-    return np.where(rest >= 0, or_zero(found[part]) + _rounded(rest, bits), found[name])
-
-
-def _loads(exact: Columns, found: Columns, bits: int) -> Column:
-    """What the rounded parts come to, as with exact ones: a chunk stores only what follows from no other column."""
-    rest = exact["load_us"] - parts_us(exact)
-    return np.where(rest >= 0, parts_us(found) + _rounded(rest, bits), found["load_us"])
 
 
 def _starts(columns: Columns, step_us: Column) -> Column:
