@@ -52,8 +52,8 @@ SAMPLED_OVERHEAD = 61
 """Of the steps that are not measured closely, in every 61st our own time on the training thread is measured. A prime
 number: else it would always, or never, be a step in which the device is timed too."""
 
-LOOK_PAUSE_NS = 50_000_000
-"""Where steps are short, it is measured in fewer: what runs seldom takes 50 µs each time, as no cache holds it."""
+LOOK_PAUSE_NS = 200_000_000
+"""Where steps are short, it is measured in fewer: what runs seldom takes 60 µs each time, as no cache holds it."""
 
 TIMED_SHARE, TIMED_SHARE_OF_WORKERS = 0.6, 0.3
 """This share of our own time in a step is between the readings of the clock. The rest is what our statements take

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,10 @@ SUMS: Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "batches": {"load_us": (REST, LOAD_PARTS), "process_cpu_us": (OTHERS, ("cpu_us",))},
 }
 """By kind of lane and column: how a chunk holds it without the parts that other columns have, and which these are."""
+
+STARTS: Mapping[str, tuple[str, str]] = {"steps": (GAP, "step_us"), "batches": (IDLE, "load_us")}
+"""By kind of lane: how a chunk holds ``start_us``, as the time since the end of the row before, and which column says
+how long that lasted."""
 
 EXACT = 2.0**53
 """Up to here a float64 has every whole number."""
@@ -106,37 +111,34 @@ def index_of(columns: Columns, rows_before: int) -> Column:
 def packed(lane: str, columns: Columns) -> Columns:
     """The columns as a chunk holds them."""
     kind = kind_of(lane)
-    others = {name: (SUMS[kind][name][0], rest) for name, rest in rests(lane, columns).items()}
-    if kind == "steps":
-        start, ends = columns["start_us"], _ends(columns, "step_us")
-        others["start_us"] = GAP, start - np.concatenate(([0.0], ends[:-1]))
+    others = {}
+    for name, (rest, parts) in SUMS.get(kind, {}).items():
+        left = columns[name] - parts_us(columns, parts)
+        if _bits(left) < _bits(columns[name]):
+            others[name] = rest, left
+    if kind in STARTS:
+        distance, took = STARTS[kind]
+        start = columns["start_us"]
+        ends = start + or_zero(columns[took])  # an open step counts as ending where it began
+        since = start - before(by_worker(columns), ends)
+        if kind == "steps" or (ends.max() <= EXACT and _bits(since) < _bits(np.diff(start))):
+            others["start_us"] = distance, since
     if kind == "batches":
-        start, ends = columns["start_us"], _ends(columns, "load_us")
-        others["received_us"] = HANDED, columns["received_us"] - start - columns["load_us"]
-        idle = start - _before_in_worker(columns["worker"], ends)
-        if ends.max() <= EXACT and _bits(idle) < _bits(np.diff(start)):
-            others["start_us"] = IDLE, idle
+        others["received_us"] = HANDED, columns["received_us"] - columns["start_us"] - columns["load_us"]
     return _instead(columns, others)
-
-
-def rests(lane: str, columns: Columns) -> Columns:
-    """Of those of :data:`SUMS` that take fewer bytes without their parts what is left of them."""
-    found = {name: columns[name] - parts_us(columns, parts) for name, (_, parts) in SUMS.get(kind_of(lane), {}).items()}
-    return {name: rest for name, rest in found.items() if _bits(rest) < _bits(columns[name])}
 
 
 def unpacked(columns: Columns) -> Columns:
     """The reverse of :func:`packed`. ``columns`` may be some of a chunk's, as :func:`stored_names` names them."""
     for sums in SUMS.values():
-        for name, (held, parts) in sums.items():
-            if held in columns:
-                columns = _instead(columns, {held: (name, columns[held] + parts_us(columns, parts))})
-    if GAP in columns:
-        steps = or_zero(columns["step_us"])
-        start = np.cumsum(columns[GAP] + np.concatenate(([0.0], steps[:-1])))
-        return _instead(columns, {GAP: ("start_us", start)})
-    if IDLE in columns:
-        columns = _instead(columns, {IDLE: ("start_us", _starts(columns))})
+        for name, (rest, parts) in sums.items():
+            if rest in columns:
+                columns = _instead(columns, {rest: (name, columns[rest] + parts_us(columns, parts))})
+    for distance, took in STARTS.values():
+        if distance in columns:
+            order = by_worker(columns)
+            start = summed(order, columns[distance] + before(order, or_zero(columns[took])))
+            columns = _instead(columns, {distance: ("start_us", start)})
     if HANDED in columns:
         received = columns[HANDED] + columns["start_us"] + columns["load_us"]
         columns = _instead(columns, {HANDED: ("received_us", received)})
@@ -146,12 +148,10 @@ def unpacked(columns: Columns) -> Columns:
 def stored_names(lane: str, names: Iterable[str]) -> set[str]:
     """What must be read from a chunk to have ``names``."""
     wanted, kind = set(names), kind_of(lane)
-    if kind == "steps" and "start_us" in wanted:
-        wanted |= {GAP, "step_us"}
     if kind == "batches" and "received_us" in wanted:
         wanted |= {HANDED, "start_us", "load_us"}
-    if kind == "batches" and "start_us" in wanted:
-        wanted |= {IDLE, "worker", "load_us"}
+    if kind in STARTS and "start_us" in wanted:
+        wanted |= {*STARTS[kind], "worker"}
     for name, (held, parts) in SUMS.get(kind, {}).items():
         if name in wanted:
             wanted |= {held, *parts}
@@ -163,46 +163,57 @@ def _instead(columns: Columns, others: Mapping[str, tuple[str, Column]]) -> Colu
     return dict(others.get(name, (name, column)) for name, column in columns.items())
 
 
+def sum_us(kind: str, held: Columns, name: str) -> Column:
+    """A column of :data:`SUMS`, or another, of what a chunk holds."""
+    if name in held:
+        return held[name]
+    rest, parts = SUMS[kind][name]
+    return held[rest] + parts_us(held, parts)
+
+
 def parts_us(columns: Columns, parts: Iterable[str]) -> Column:
     """These parts, summed; one that was not measured counts as 0."""
     summed: Column = sum((or_zero(columns[name]) for name in parts), np.zeros(length(columns)))
     return summed
 
 
-def _ends(columns: Columns, took: str) -> Column:
-    """An open step counts as ending where it began. ``took``: the column that says how long each lasted."""
-    return columns["start_us"] + or_zero(columns[took])
+class ByWorker(NamedTuple):
+    """Rows in the order of their workers, each worker's in the order in which they are. All steps are one worker's."""
+
+    order: NDArray[np.intp]
+    firsts: NDArray[np.intp]
+    """Places in ``order`` at which a worker's rows begin."""
 
 
-def _before_in_worker(worker: Column, values: Column) -> Column:
-    """Of each row, the value of the row before that has the same worker; 0: there is none. Without workers, all rows
-    have the same."""
-    order, is_first = _by_worker(worker)
-    before = np.zeros(len(values))
-    before[order[1:]] = np.where(is_first[1:], 0, values[order[:-1]])
-    return before
-
-
-def _starts(columns: Columns) -> Column:
-    """From :data:`IDLE` and the time that loading took."""
-    order, is_first = _by_worker(columns["worker"])
-    # Whole numbers: sums over several workers may be larger than a float64 has exactly, differences of them are not.
-    since = columns[IDLE][order].astype(np.int64)
-    loads = or_zero(columns["load_us"])[order].astype(np.int64)
-    since[1:] += np.where(is_first[1:], 0, loads[:-1])
-    total = np.cumsum(since)
-    first = np.flatnonzero(is_first)
-    base = np.repeat(total[first] - since[first], np.diff(first, append=len(total)))
-    starts = np.empty(len(total))
-    starts[order] = total - base
-    return starts
-
-
-def _by_worker(worker: Column) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The order of rows by worker, and which of them, in this order, is its worker's first."""
-    known = or_zero(worker)
+def by_worker(columns: Columns) -> ByWorker:
+    if "worker" not in columns:
+        return ByWorker(np.arange(length(columns)), np.zeros(1, np.intp))
+    known = or_zero(columns["worker"])
     order = np.argsort(known, kind="stable")
-    return order, np.concatenate(([True], np.diff(known[order]) != 0))
+    return ByWorker(order, np.flatnonzero(np.diff(known[order], prepend=np.nan) != 0))
+
+
+def before(rows: ByWorker, values: Column) -> Column:
+    """Of each row, the value of its worker's row before; 0: there is none."""
+    if len(rows.firsts) == 1:
+        return np.concatenate(([0.0], values[:-1]))
+    found = np.zeros(len(values))
+    found[rows.order[1:]] = values[rows.order[:-1]]
+    found[rows.order[rows.firsts]] = 0
+    return found
+
+
+def summed(rows: ByWorker, values: Column) -> Column:
+    """Of each row, the sum of its worker's values up to it. They are whole numbers."""
+    if len(rows.firsts) == 1:
+        return np.cumsum(values)
+    # Sums over several workers may be larger than a float64 has exactly, differences of them are not.
+    whole = values[rows.order].astype(np.int64)
+    total = np.cumsum(whole)
+    lengths = np.diff(rows.firsts, append=len(values))
+    found = np.empty(len(values))
+    found[rows.order] = total - np.repeat(total[rows.firsts] - whole[rows.firsts], lengths)
+    return found
 
 
 def _bits(column: Column) -> float:

@@ -1,7 +1,8 @@
 """Rounds durations to a number of significant bits, where a project prefers fewer bytes to exact figures.
 
-With 8 bits a duration is off by at most 0.4 %, and the rows of a step with six figures take 4.8 bytes instead of 6.8.
-Counts, indices, instants and bytes stay as they are.
+What is rounded is what a chunk holds: a sum beside its parts is held as what these leave of it, and that and the parts
+are rounded. With 8 bits a duration is off by at most 0.4 %, and the rows of a step with six figures take 4.8 bytes
+instead of 6.8. Counts, indices and bytes stay as they are, instants within what their durations are off by.
 """
 
 from __future__ import annotations
@@ -9,29 +10,32 @@ from __future__ import annotations
 import numpy as np
 
 from underfed_server.measurements import Column, Columns, names_of, or_zero
-from underfed_server.store.columns.lanes import SUMS, kind_of, parts_us, rests
+from underfed_server.store.columns.lanes import STARTS, SUMS, before, by_worker, kind_of, parts_us, sum_us, summed
 
 FEWEST_BITS, MOST_BITS = 4, 24
 """With 4 bits a duration is off by up to 6 %; with more than 24, none below 16 s is rounded at all."""
 
 INSTANT_SHARE = 64
-"""Starts of rounded steps are kept to this fraction of a median step."""
+"""Starts that follow from rounded durations are kept to this fraction of the median one."""
 
 
-def rounded(lane: str, columns: Columns, precision_bits: int | None) -> Columns:
-    """``None``: not rounded."""
+def rounded(lane: str, held: Columns, precision_bits: int | None) -> Columns:
+    """``held``: the columns as a chunk holds them. ``None``: not rounded."""
     if precision_bits is None:
-        return columns
-    durations = names_of(kind_of(lane), "duration")
-    found = {
-        name: _rounded(column, precision_bits) if name in durations else column for name, column in columns.items()
-    }
-    for name, rest in rests(lane, columns).items():
-        # What its rounded parts come to, as with exact ones: a chunk stores only what follows from no other column.
-        parts = parts_us(found, SUMS[kind_of(lane)][name][1])
-        found[name] = np.where(rest >= 0, parts + _rounded(rest, precision_bits), found[name])
-    if kind_of(lane) == "steps":
-        found["start_us"] = _starts(columns, found["step_us"])
+        return held
+    kind = kind_of(lane)
+    durations = names_of(kind, "duration")
+    found = {name: _rounded(column, precision_bits) if name in durations else column for name, column in held.items()}
+    for rest, parts in SUMS.get(kind, {}).values():
+        if rest in held:
+            whole = _rounded(held[rest] + parts_us(held, parts), precision_bits)
+            # Parts may be longer than their sum: several threads' CPU time. What is rounded of them may then be more
+            # than is allowed of it.
+            is_less = held[rest] < 0
+            found[rest] = np.where(is_less, whole - parts_us(found, parts), _rounded(held[rest], precision_bits))
+    if kind in STARTS and STARTS[kind][0] in held:
+        distance, took = STARTS[kind]
+        found[distance] = held[distance] + _made_up(held, sum_us(kind, held, took), sum_us(kind, found, took))
     return found
 
 
@@ -41,15 +45,16 @@ def _rounded(column: Column, bits: int) -> Column:
     return np.where(exponent > bits, np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits), column)
 
 
-def _starts(columns: Columns, step_us: Column) -> Column:
-    """Nearly the recorded starts: a chunk stores distances from the step before, and exact ones take more room."""
-    lost = or_zero(columns["step_us"]) - or_zero(step_us)
-    drift = np.cumsum(lost) - lost
-    quantum = _quantum_us(step_us)
-    return np.asarray(columns["start_us"] - (drift - quantum * np.rint(drift / quantum)))
+def _made_up(held: Columns, exact_us: Column, rounded_us: Column) -> Column:
+    """What is added to distances, so that starts do not run away with what rounding took from the rows before: whole
+    quanta of it, now and then. Exact starts take more bytes."""
+    rows, quantum = by_worker(held), _quantum_us(rounded_us)
+    lost = or_zero(exact_us) - or_zero(rounded_us)
+    quanta = quantum * np.rint((summed(rows, lost) - lost) / quantum)
+    return np.asarray(quanta - before(rows, quanta))
 
 
-def _quantum_us(step_us: Column) -> float:
-    known = step_us[np.isfinite(step_us)]
+def _quantum_us(took_us: Column) -> float:
+    known = took_us[np.isfinite(took_us)]
     median = float(np.median(known)) if len(known) else 0.0
     return float(2.0 ** np.ceil(np.log2(max(median / INSTANT_SHARE, 1.0))))

@@ -140,7 +140,7 @@ def _add(
     index = index_of(columns, so_far.chunk_rows)
     columns_with_computed = with_computed(lane, columns)
     rollups = rollups_of(lane, columns_with_computed, index)
-    body = encode(packed(lane, rounded(lane, columns, precision_bits)))
+    body = encode(rounded(lane, packed(lane, columns), precision_bits))
     summary = chunk_rollups_to_bytes(lane, rollups)
     first_us = int(columns[instant_of(lane)][0])
     new.chunks.append((*place, ordinal, length(columns), int(index[0]), first_us, summary, body))

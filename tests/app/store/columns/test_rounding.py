@@ -7,10 +7,10 @@ import pytest
 
 from tests.app.made_windows import RUN, made_stream
 from tests.app.store.posting import KEY, post, post_split, settle
-from underfed_server.measurements import RECORDED, names_of
+from underfed_server.measurements import RECORDED, Columns, names_of
 from underfed_server.store.columns.chunks import encode
 from underfed_server.store.columns.ladder import SUM
-from underfed_server.store.columns.lanes import LOAD_PARTS, packed
+from underfed_server.store.columns.lanes import IDLE, LOAD_PARTS, REST, packed, unpacked
 from underfed_server.store.columns.rounding import rounded
 from underfed_server.store.store import Store
 from underfed_server.store.team.retention_policy import RetentionPolicy
@@ -38,10 +38,14 @@ def test_durations_are_off_by_no_more_than_their_bits_allow(store: Store, bits: 
             true, kept = getattr(exact, name), getattr(found, name)
             if name in names_of(kind, "duration"):
                 assert kept == pytest.approx(true, rel=most, nan_ok=True), name
-            elif (kind, name) != ("steps", "start_us"):
+            elif name not in ("start_us", "received_us"):
                 assert np.array_equal(kept, true, equal_nan=True), name
     assert not np.array_equal(steps.step_us, exact_steps.step_us)
     assert np.abs(steps.start_us - exact_steps.start_us).max() <= np.median(exact_steps.step_us) / 32
+    begins_off = np.abs(batches.start_us - exact_batches.start_us)
+    assert begins_off.max() <= np.median(exact_batches.load_us) / 32
+    received_off = np.abs(batches.received_us - exact_batches.received_us)
+    assert (received_off <= begins_off + most * exact_batches.load_us + 1).all()
 
 
 def test_overviews_are_made_of_the_exact_figures(store: Store) -> None:
@@ -80,7 +84,7 @@ def test_fewer_bits_take_fewer_bytes() -> None:
         "data_wait_us": np.round(figures.lognormal(9.5, 0.7, 4_096)),
         "start_us": np.cumsum(step_us) - step_us,
     }
-    exact, few = (len(encode(packed("steps:t", rounded("steps:t", columns, bits)))) for bits in (None, 8))
+    exact, few = (len(encode(rounded("steps:t", packed("steps:t", columns), bits))) for bits in (None, 8))
     assert few < 0.75 * exact
 
 
@@ -89,5 +93,36 @@ def test_so_do_the_parts_of_a_load_and_what_they_come_to() -> None:
     parts = {name: np.round(figures.lognormal(9, 0.5, 4_096)) for name in LOAD_PARTS}
     columns = dict.fromkeys(RECORDED["batches"], np.full(4_096, np.nan)) | parts
     columns |= {"load_us": sum(parts.values(), np.zeros(4_096)), "start_us": np.zeros(4_096)}
-    exact, few = (len(encode(packed("batches:t", rounded("batches:t", columns, bits)))) for bits in (None, 8))
+    exact, few = (len(encode(rounded("batches:t", packed("batches:t", columns), bits))) for bits in (None, 8))
     assert few < 0.75 * exact
+
+
+def batches_of_busy_workers() -> Columns:
+    """Four workers; each begins a batch 150 µs after the one before."""
+    figures = np.random.default_rng(2)
+    columns = dict.fromkeys(RECORDED["batches"], np.full(4_096, np.nan))
+    load_us, start_us, worker = np.round(figures.lognormal(11, 0.3, 4_096)), np.empty(4_096), np.arange(4_096) % 4
+    for each in range(4):
+        own = load_us[each::4] + 150
+        start_us[each::4] = 1e9 + np.cumsum(own) - own
+    return columns | {"load_us": load_us, "start_us": start_us, "received_us": start_us + load_us, "worker": worker}
+
+
+def test_starts_do_not_run_away_with_what_was_rounded_before() -> None:
+    columns = batches_of_busy_workers()
+    held = packed("batches:t", columns)
+    assert IDLE in held
+    found = unpacked(rounded("batches:t", held, 4))
+    off = found["start_us"] - columns["start_us"]
+    assert 0 < np.abs(off).max() <= np.median(columns["load_us"]) / 32
+    assert len(encode(rounded("batches:t", held, 8))) < 0.75 * len(encode(held))
+
+
+def test_a_load_of_several_threads_is_off_by_no_more_than_its_own_bits_allow() -> None:
+    figures = np.random.default_rng(3)
+    load_us = np.round(figures.lognormal(9, 0.01, 4_096))
+    columns = dict.fromkeys(RECORDED["batches"], np.full(4_096, np.nan))
+    columns |= {"load_us": load_us, "cpu_us": 8 * load_us, "start_us": np.cumsum(load_us)}
+    held = packed("batches:t", columns) | {REST: -7 * load_us}
+    held.pop("load_us", None)
+    assert unpacked(rounded("batches:t", held, 8))["load_us"] == pytest.approx(load_us, rel=0.004)
