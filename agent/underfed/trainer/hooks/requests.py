@@ -3,6 +3,10 @@
 The statements of ``entered`` and ``left`` stand in torch's function. They are few, and what few steps need is behind a
 call: between two steps the processor's caches lose all of it, and to fetch it again is most of what it costs. What is
 called of a session has a variable first: a method is looked for where ``session.pack(…)`` stands, each time anew.
+
+Where caches are cold, ``pack`` is half of what is left: 2 of 4 µs after a small model's step, 5 of 10 beside workers.
+Eight stores into a ``memoryview`` take as long. A list of records that are packed together would save most of it, and
+lose them where the process is killed.
 """
 
 from __future__ import annotations
