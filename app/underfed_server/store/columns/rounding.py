@@ -1,8 +1,9 @@
 """Rounds durations to a number of significant bits, where a project prefers fewer bytes to exact figures.
 
 What is rounded is what a chunk holds: a sum beside its parts is held as what these leave of it, and that and the parts
-are rounded. With 8 bits a duration is off by at most 0.4 %, and the rows of a step with six figures take 4.8 bytes
-instead of 6.8. Counts, indices and bytes stay as they are, instants within what their durations are off by.
+are rounded. With 8 bits a duration is off by at most 0.4 %; of a training that decodes pictures a step takes 3.3 bytes
+instead of 3.8, a batch 8.8 instead of 10.0. Counts, indices and bytes stay as they are, instants within what durations
+are off by.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ from underfed_server.store.columns.lanes import STARTS, SUMS, before, by_worker,
 
 FEWEST_BITS, MOST_BITS = 4, 24
 """With 4 bits a duration is off by up to 6 %; with more than 24, none below 16 s is rounded at all."""
-
-INSTANT_SHARE = 64
-"""Starts that follow from rounded durations are kept to this fraction of the median one."""
 
 
 def rounded(lane: str, held: Columns, precision_bits: int | None) -> Columns:
@@ -35,7 +33,8 @@ def rounded(lane: str, held: Columns, precision_bits: int | None) -> Columns:
             found[rest] = np.where(is_less, whole - parts_us(found, parts), _rounded(held[rest], precision_bits))
     if kind in STARTS and STARTS[kind][0] in held:
         distance, took = STARTS[kind]
-        found[distance] = held[distance] + _made_up(held, sum_us(kind, held, took), sum_us(kind, found, took))
+        exact_us, rounded_us = (sum_us(kind, columns, took) for columns in (held, found))
+        found[distance] = held[distance] + _made_up(held, exact_us, rounded_us, precision_bits)
     return found
 
 
@@ -45,16 +44,17 @@ def _rounded(column: Column, bits: int) -> Column:
     return np.where(exponent > bits, np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits), column)
 
 
-def _made_up(held: Columns, exact_us: Column, rounded_us: Column) -> Column:
+def _made_up(held: Columns, exact_us: Column, rounded_us: Column, bits: int) -> Column:
     """What is added to distances, so that starts do not run away with what rounding took from the rows before: whole
     quanta of it, now and then. Exact starts take more bytes."""
-    rows, quantum = by_worker(held), _quantum_us(rounded_us)
+    rows, quantum = by_worker(held), _quantum_us(rounded_us, bits)
     lost = or_zero(exact_us) - or_zero(rounded_us)
     quanta = quantum * np.rint((summed(rows, lost) - lost) / quantum)
     return np.asarray(quanta - before(rows, quanta))
 
 
-def _quantum_us(took_us: Column) -> float:
+def _quantum_us(took_us: Column, bits: int) -> float:
+    """Starts are kept as exactly as a median duration is."""
     known = took_us[np.isfinite(took_us)]
     median = float(np.median(known)) if len(known) else 0.0
-    return float(2.0 ** np.ceil(np.log2(max(median / INSTANT_SHARE, 1.0))))
+    return float(2.0 ** max(np.frexp(median)[1] - bits, 0))

@@ -41,9 +41,9 @@ def test_durations_are_off_by_no_more_than_their_bits_allow(store: Store, bits: 
             elif name not in ("start_us", "received_us"):
                 assert np.array_equal(kept, true, equal_nan=True), name
     assert not np.array_equal(steps.step_us, exact_steps.step_us)
-    assert np.abs(steps.start_us - exact_steps.start_us).max() <= np.median(exact_steps.step_us) / 32
+    assert np.abs(steps.start_us - exact_steps.start_us).max() <= most * np.median(exact_steps.step_us) + 1
     begins_off = np.abs(batches.start_us - exact_batches.start_us)
-    assert begins_off.max() <= np.median(exact_batches.load_us) / 32
+    assert begins_off.max() <= most * np.median(exact_batches.load_us) + 1
     received_off = np.abs(batches.received_us - exact_batches.received_us)
     assert (received_off <= begins_off + most * exact_batches.load_us + 1).all()
 
@@ -112,10 +112,10 @@ def test_starts_do_not_run_away_with_what_was_rounded_before() -> None:
     columns = batches_of_busy_workers()
     held = packed("batches:t", columns)
     assert IDLE in held
-    found = unpacked(rounded("batches:t", held, 4))
+    found = unpacked(rounded("batches:t", held, 8))
     off = found["start_us"] - columns["start_us"]
-    assert 0 < np.abs(off).max() <= np.median(columns["load_us"]) / 32
-    assert len(encode(rounded("batches:t", held, 8))) < 0.75 * len(encode(held))
+    assert 0 < np.abs(off).max() <= 0.004 * np.median(columns["load_us"])
+    assert len(encode(rounded("batches:t", held, 8))) < 0.8 * len(encode(held))
 
 
 def test_a_load_of_several_threads_is_off_by_no_more_than_its_own_bits_allow() -> None:
