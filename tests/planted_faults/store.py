@@ -310,8 +310,8 @@ STORE = (
     Fault(
         "the work of a step is read without its wait",
         "app/underfed_server/store/columns/lanes.py",
-        "wanted |= {held, *parts}",
-        "wanted |= {held}",
+        "wanted |= {rest, *parts}",
+        "wanted |= {rest}",
         ("tests/app/store/columns/test_lanes.py",),
     ),
     Fault(

@@ -130,10 +130,10 @@ def packed(lane: str, columns: Columns) -> Columns:
 
 def unpacked(columns: Columns) -> Columns:
     """The reverse of :func:`packed`. ``columns`` may be some of a chunk's, as :func:`stored_names` names them."""
-    for sums in SUMS.values():
-        for name, (rest, parts) in sums.items():
+    for kind, sums in SUMS.items():
+        for name, (rest, _) in sums.items():
             if rest in columns:
-                columns = _instead(columns, {rest: (name, columns[rest] + parts_us(columns, parts))})
+                columns = _instead(columns, {rest: (name, sum_us(kind, columns, name))})
     for distance, took in STARTS.values():
         if distance in columns:
             order = by_worker(columns)
@@ -152,9 +152,9 @@ def stored_names(lane: str, names: Iterable[str]) -> set[str]:
         wanted |= {HANDED, "start_us", "load_us"}
     if kind in STARTS and "start_us" in wanted:
         wanted |= {*STARTS[kind], "worker"}
-    for name, (held, parts) in SUMS.get(kind, {}).items():
+    for name, (rest, parts) in SUMS.get(kind, {}).items():
         if name in wanted:
-            wanted |= {held, *parts}
+            wanted |= {rest, *parts}
     return wanted
 
 
@@ -173,8 +173,8 @@ def sum_us(kind: str, held: Columns, name: str) -> Column:
 
 def parts_us(columns: Columns, parts: Iterable[str]) -> Column:
     """These parts, summed; one that was not measured counts as 0."""
-    summed: Column = sum((or_zero(columns[name]) for name in parts), np.zeros(length(columns)))
-    return summed
+    total: Column = sum((or_zero(columns[name]) for name in parts), np.zeros(length(columns)))
+    return total
 
 
 class ByWorker(NamedTuple):

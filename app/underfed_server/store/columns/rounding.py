@@ -24,9 +24,9 @@ def rounded(lane: str, held: Columns, precision_bits: int | None) -> Columns:
     kind = kind_of(lane)
     durations = names_of(kind, "duration")
     found = {name: _rounded(column, precision_bits) if name in durations else column for name, column in held.items()}
-    for rest, parts in SUMS.get(kind, {}).values():
+    for name, (rest, parts) in SUMS.get(kind, {}).items():
         if rest in held:
-            whole = _rounded(held[rest] + parts_us(held, parts), precision_bits)
+            whole = _rounded(sum_us(kind, held, name), precision_bits)
             # Parts may be longer than their sum: several threads' CPU time. What is rounded of them may then be more
             # than is allowed of it.
             is_less = held[rest] < 0
