@@ -36,6 +36,12 @@ def test_there_is_a_default_for_everything(monkeypatch: pytest.MonkeyPatch) -> N
     assert (config.tags, config.config, config.run_id) == ({}, {}, None)
 
 
+def test_push_is_told_where_to_only_if_it_would_not_know() -> None:
+    assert read().push_command == "underfed push"
+    elsewhere = read({"UNDERFED_URL": "http://gpu-7:7077/a&b"})
+    assert elsewhere.push_command == "UNDERFED_URL='http://gpu-7:7077/a&b' underfed push"
+
+
 @pytest.mark.parametrize(
     ("file", "name"),
     [("/a/train.py", "train"), ("/a/pkg/__main__.py", "pkg"), (None, "python"), ("train.tar.py", "train.tar")],

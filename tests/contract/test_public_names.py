@@ -105,7 +105,9 @@ def test_the_readmes_line_is_all_a_script_needs(tmp_path: Path) -> None:
     page, *rest = ran.stderr.splitlines()
     assert page.startswith("underfed: run train at http://127.0.0.1:9/runs/")
     # Of a collector that has not answered by the end, as where others have the cores, nothing is said.
-    assert len(rest) <= 1 and all(re.search("`underfed push` sends (it|them)", line) for line in rest)
+    assert len(rest) <= 1 and all(
+        re.search("`UNDERFED_URL=http://127.0.0.1:9 underfed push` sends (it|them)", line) for line in rest
+    )
 
 
 def test_the_readme_is_short() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.jobs import end, run_job, start_job
+from tests.fakes.jobs import end, environment, run_job, start_job
 from tests.fakes.service import Fault, Service, wait_until
 from tests.fakes.traces import wait_for_collectors
 from tests.never_breaks.evidence import (
@@ -28,6 +31,13 @@ def spools(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "data" / "spool").glob("*"))
 
 
+def in_another_shell(command: str) -> subprocess.CompletedProcess[str]:
+    """With the address of no service in its environment."""
+    known = {name: value for name, value in environment().items() if name != "UNDERFED_URL"}
+    known["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return subprocess.run(["sh", "-c", command], env=known, capture_output=True, text=True, check=False)
+
+
 def test_a_service_that_was_never_there_costs_one_line_at_the_end(
     absent_service: Service, run_id: str, tmp_path: Path
 ) -> None:
@@ -37,17 +47,18 @@ def test_a_service_that_was_never_there_costs_one_line_at_the_end(
     assert lines[0] == f"underfed: run training at {absent_service.url}/runs/{run_id}"
     assert len(lines) == 2
     assert "left to send: " in lines[1] and f"kept in {tmp_path / 'data'};" in lines[1]
-    assert "`underfed push` sends" in lines[1]
+    command = lines[1].split("`")[1]
+    assert f"`{command}` sends" in lines[1]
     wait_for_collectors(run_id)
     pushed = push()
     assert pushed.returncode == 1
     assert f"windows of {run_id} are left" in pushed.stderr
     assert "refused" in pushed.stderr
     absent_service.start()
-    pushed = push()
-    assert pushed.returncode == 0
+    sent = in_another_shell(command)
+    assert sent.returncode == 0
     assert_all_arrived(absent_service)
-    assert pushed.stdout.startswith(f"{run_id}: ")
+    assert sent.stdout.startswith(f"{run_id}: ")
     assert spools(tmp_path) == []
     assert push().stdout == f"There is nothing to send in {tmp_path / 'data'}.\n"
 

@@ -172,14 +172,14 @@ class Recording:
 
     def _say_what_is_left(self) -> None:
         drained = self._wait_until_drained()
-        unsent = (drained or {}).get("unsent")
+        unsent, command = (drained or {}).get("unsent"), self.config.push_command
         if unsent:
             say(
                 f"windows of run {self.run_id} left to send: {unsent}, kept in {self.config.data_directory}; "
-                f"{self.config.url} did not take them, `underfed push` sends them"
+                f"{self.config.url} did not take them, `{command}` sends them"
             )
         elif drained is None and not is_served(self.directory.parent):
-            say(f"the end of run {self.run_id} is kept in {self.directory.parent}; `underfed push` sends it")
+            say(f"the end of run {self.run_id} is kept in {self.directory.parent}; `{command}` sends it")
 
     def _wait_until_drained(self) -> Mapping[str, Any] | None:
         """What the collector reported when it had read everything; ``None`` when it did not in time."""
