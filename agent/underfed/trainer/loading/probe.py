@@ -45,7 +45,9 @@ class BatchUsage(NamedTuple):
 
 
 class Probe:
-    """Measures the time between ``begin()`` and ``end()`` on one thread, in about 7 µs altogether (Linux).
+    """Measures the time between ``begin()`` and ``end()`` on one thread, in about 7 µs altogether (Linux) while caches
+    are warm. Between batches they are not: with all that it measures a worker spends 35 µs on each
+    (``benchmarks/overhead``).
 
     Holds two file descriptors as long as it lives. What /proc does not have is ``NOT_MEASURED``.
 
