@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -158,4 +159,6 @@ def changed(sources: Path, directory: Path, changes: tuple[Change, ...]) -> Path
         text, count = re.subn(change.old, change.new, file.read_text())
         assert count, change
         file.write_text(text)
+        # Byte code is taken for that of a source of the same length and second.
+        Path(cache_from_source(file)).unlink(missing_ok=True)
     return root
