@@ -137,6 +137,6 @@ def test_a_collector_that_is_stopped_at_the_end_delays_nobody(service: Service, 
 def test_what_a_collector_that_cannot_start_leaves_is_sent_by_push(service: Service) -> None:
     job = end(start_confined("--python", "/nowhere/python"))
     assert_untouched(job)
-    assert "underfed push` sends it" in job.stderr.splitlines()[-1]
+    assert f"`UNDERFED_URL={service.url} underfed push` sends it" in job.stderr.splitlines()[-1]
     assert push().returncode == 0
     assert_all_arrived(service)

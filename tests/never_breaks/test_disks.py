@@ -99,7 +99,7 @@ def test_with_a_full_disk_and_no_service_it_is_kept_beside_the_rings(
     fill(disk)
     job = run_job("--patient")
     assert_untouched(job)
-    assert "underfed push` sends" in job.stderr.splitlines()[-1]
+    assert f"`UNDERFED_URL={absent_service.url} underfed push` sends" in job.stderr.splitlines()[-1]
     wait_for_collectors(run_id)
     assert (len(segments(disk)), len(segments(rings))) == (0, 1)
     absent_service.start()

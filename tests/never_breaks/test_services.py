@@ -33,8 +33,7 @@ def spools(tmp_path: Path) -> list[Path]:
 
 def in_another_shell(command: str) -> subprocess.CompletedProcess[str]:
     """With the address of no service in its environment."""
-    known = {name: value for name, value in environment().items() if name != "UNDERFED_URL"}
-    known["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    known = environment(UNDERFED_URL="", PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     return subprocess.run(["sh", "-c", command], env=known, capture_output=True, text=True, check=False)
 
 
@@ -47,7 +46,7 @@ def test_a_service_that_was_never_there_costs_one_line_at_the_end(
     assert lines[0] == f"underfed: run training at {absent_service.url}/runs/{run_id}"
     assert len(lines) == 2
     assert "left to send: " in lines[1] and f"kept in {tmp_path / 'data'};" in lines[1]
-    command = lines[1].split("`")[1]
+    command = f"UNDERFED_URL={absent_service.url} underfed push"
     assert f"`{command}` sends" in lines[1]
     wait_for_collectors(run_id)
     pushed = push()

@@ -7,8 +7,8 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import cache_from_source
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Any
 
 import pytest
@@ -87,9 +87,10 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def newest(sources: Callable[[str], Path]) -> Path:
-    """With its byte code, so that of each changed copy only what was changed is compiled."""
+    """With its byte code, so that of each changed copy only what was changed is compiled: by a hash, as a source may be
+    changed in the second in which it was unpacked, to one of the same length."""
     root = sources(recorded_releases()[-1])
-    compileall.compile_dir(root, quiet=1)
+    compileall.compile_dir(root, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     return root
 
 
@@ -159,6 +160,4 @@ def changed(sources: Path, directory: Path, changes: tuple[Change, ...]) -> Path
         text, count = re.subn(change.old, change.new, file.read_text())
         assert count, change
         file.write_text(text)
-        # Byte code is taken for that of a source of the same length and second.
-        Path(cache_from_source(file)).unlink(missing_ok=True)
     return root

@@ -172,14 +172,17 @@ class Recording:
 
     def _say_what_is_left(self) -> None:
         drained = self._wait_until_drained()
-        unsent, command = (drained or {}).get("unsent"), self.config.push_command
+        unsent = (drained or {}).get("unsent")
         if unsent:
             say(
                 f"windows of run {self.run_id} left to send: {unsent}, kept in {self.config.data_directory}; "
-                f"{self.config.url} did not take them, `{command}` sends them"
+                f"{self.config.url} did not take them, `{self.config.push_command}` sends them"
             )
         elif drained is None and not is_served(self.directory.parent):
-            say(f"the end of run {self.run_id} is kept in {self.directory.parent}; `{command}` sends it")
+            say(
+                f"the end of run {self.run_id} is kept in {self.directory.parent}; "
+                f"`{self.config.push_command}` sends it"
+            )
 
     def _wait_until_drained(self) -> Mapping[str, Any] | None:
         """What the collector reported when it had read everything; ``None`` when it did not in time."""
