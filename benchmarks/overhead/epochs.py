@@ -10,6 +10,9 @@ are there: no step waits for a batch, as where workers keep up with the training
 waits all the same: torch passes each tensor's memory as a file descriptor, which a thread of the worker hands out when
 it is asked, and on two cores three processes are busy (two thirds less time passes with ``file_system`` as torch's
 sharing strategy). Wall time tells of that, too; CPU time what a step itself costs.
+
+What workers do is the same in both kinds of such blocks. It is part of whole epochs, from the start of their workers to
+their end, with the CPU time of all processes.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import resource
 import statistics
 import sys
 import time
@@ -25,7 +29,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import multiprocessing, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import underfed
@@ -43,8 +47,19 @@ BLOCK, SETTLING = 100, 40
 LONGEST_S = 2.0
 """So long a block waits for its batches."""
 
-MORE = {"wall": time.perf_counter_ns, "CPU": time.thread_time_ns}
-"""Clocks. CPU time leaves out what other processes took."""
+
+def all_cpu_ns() -> int:
+    """CPU time of this process and of those of its children that have ended, such as workers of an epoch."""
+    spent = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return round(sum(each.ru_utime + each.ru_stime for each in spent) * 1e9)
+
+
+Clocks = dict[str, Callable[[], int]]
+
+OF_THE_LOOP: Clocks = {"wall": time.perf_counter_ns, "CPU": time.thread_time_ns}
+"""CPU time leaves out what other processes took."""
+
+OF_ALL: Clocks = {"wall": time.perf_counter_ns, "CPU": all_cpu_ns}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,12 @@ class Case:
     """Makes what is done with each batch."""
     share: int = 1
     """Its epochs have so many times fewer steps."""
+    sharing: str | None = None
+    """Epochs with all that their workers do, from start to end, with this sharing strategy of torch's."""
+
+    @property
+    def clocks(self) -> Clocks:
+        return OF_THE_LOOP if self.sharing is None else OF_ALL
 
 
 def training() -> Work:
@@ -82,6 +103,8 @@ CASES = {
     "0 workers, a small model trained between": Case(0, training),
     "0 workers, 16 MB written between": Case(0, sweeping, share=10),
     "2 workers, 16 MB written between": Case(2, sweeping, share=10),
+    "2 workers and what they do": Case(2, share=2, sharing="file_descriptor"),
+    "2 workers and what they do, file_system": Case(2, share=2, sharing="file_system"),
 }
 
 
@@ -99,14 +122,16 @@ class Result:
 
 def make_loader(case: Case, length: int) -> DataLoader[Any]:
     dataset = TensorDataset(torch.rand(length, 16), torch.randint(2, (length,)))
-    ahead = -(-(BLOCK + SETTLING) // case.num_workers) if case.num_workers else None
+    ahead = -(-(BLOCK + SETTLING) // case.num_workers) if case.num_workers and case.sharing is None else None
     return DataLoader(dataset, batch_size=1, shuffle=True, num_workers=case.num_workers, prefetch_factor=ahead)
 
 
 def measure(case: Case, rounds: int) -> Result:
     torch.set_num_threads(1)
     work = case.work() if case.work is not None else None
-    if case.num_workers:
+    if case.sharing is not None:
+        multiprocessing.set_sharing_strategy(case.sharing)  # type: ignore[no-untyped-call]
+    elif case.num_workers:
         return in_blocks(case, work, rounds * STEPS // case.share // BLOCK)
     return in_epochs(case, work, rounds)
 
@@ -116,17 +141,17 @@ def in_epochs(case: Case, work: Work | None, rounds: int) -> Result:
     bare, watched = make_loader(case, steps), underfed.watch(make_loader(case, steps), name="train")
     switch = Switch()
     for loader in (bare, watched):
-        epoch_ns(loader, work)
+        epoch_ns(loader, work, case.clocks)
 
     def bare_ns() -> list[int]:
         switch.off()
-        return epoch_ns(bare, work)
+        return epoch_ns(bare, work, case.clocks)
 
     def watched_ns() -> list[int]:
         switch.on()
-        return epoch_ns(watched, work)
+        return epoch_ns(watched, work, case.clocks)
 
-    result = in_turns(bare_ns, watched_ns, rounds, steps)
+    result = in_turns(bare_ns, watched_ns, rounds, steps, case.clocks)
     switch.on()
     return result
 
@@ -138,14 +163,14 @@ def in_blocks(case: Case, work: Work | None, rounds: int) -> Result:
     def block_ns(variant: Variant) -> list[int]:
         wait_out(lambda: there(watched.iterator) >= BLOCK + SETTLING, LONGEST_S)
         draw = variant.begin()
-        steps_ns(draw, SETTLING, work)
-        taken = steps_ns(draw, BLOCK, work)
+        steps_ns(draw, SETTLING, work, case.clocks)
+        taken = steps_ns(draw, BLOCK, work, case.clocks)
         variant.end()
         return taken
 
     for variant in (bare, watched):
         block_ns(variant)
-    result = in_turns(lambda: block_ns(bare), lambda: block_ns(watched), rounds, BLOCK)
+    result = in_turns(lambda: block_ns(bare), lambda: block_ns(watched), rounds, BLOCK, case.clocks)
     end_workers(watched.iterator)
     return result
 
@@ -156,7 +181,9 @@ def there(iterator: Any) -> int:
     return int(iterator._worker_result_queue.qsize()) + early
 
 
-def in_turns(bare: Callable[[], list[int]], watched: Callable[[], list[int]], rounds: int, steps: int) -> Result:
+def in_turns(
+    bare: Callable[[], list[int]], watched: Callable[[], list[int]], rounds: int, steps: int, clocks: Clocks
+) -> Result:
     """Both return the time of so many steps by each clock."""
     chance = random.Random(0)
     means: tuple[list[list[float]], list[list[float]]] = ([], [])
@@ -164,19 +191,19 @@ def in_turns(bare: Callable[[], list[int]], watched: Callable[[], list[int]], ro
         for which in chance.sample((0, 1), 2):
             means[which].append([each / steps / 1000 for each in (bare, watched)[which]()])
     bare_us, more_us = {}, {}
-    for place, clock in enumerate(MORE):
+    for place, clock in enumerate(clocks):
         bare_us[clock] = statistics.median(own[place] for own in means[0])
         more_us[clock] = estimate([other[place] - own[place] for own, other in zip(*means, strict=True)])
     return Result(rounds, steps, bare_us, more_us)
 
 
-def epoch_ns(loader: DataLoader[Any], work: Work | None) -> list[int]:
+def epoch_ns(loader: DataLoader[Any], work: Work | None, clocks: Clocks) -> list[int]:
     """Time of an epoch by each clock, without that of the work."""
     if work is None:
-        began = [clock() for clock in MORE.values()]
+        began = [clock() for clock in clocks.values()]
         for _ in loader:
             pass
-        return [clock() - begun for clock, begun in zip(MORE.values(), began, strict=True)]
+        return [clock() - begun for clock, begun in zip(clocks.values(), began, strict=True)]
     iterators: list[Any] = []
 
     def draw() -> Any:
@@ -184,25 +211,25 @@ def epoch_ns(loader: DataLoader[Any], work: Work | None) -> list[int]:
             iterators.append(iter(loader))
         return next(iterators[0])
 
-    return steps_ns(draw, None, work)
+    return steps_ns(draw, None, work, clocks)
 
 
-def steps_ns(draw: Draw, count: int | None, work: Work | None) -> list[int]:
+def steps_ns(draw: Draw, count: int | None, work: Work | None, clocks: Clocks) -> list[int]:
     """Of so many steps, or of all that there are, likewise."""
-    clocks = list(MORE.values())
+    readers = list(clocks.values())
     if work is None:
-        began = [clock() for clock in clocks]
+        began = [clock() for clock in readers]
         for _ in range(count or 0):
             draw()
-        return [clock() - begun for clock, begun in zip(clocks, began, strict=True)]
-    taken = [0] * len(clocks)
+        return [clock() - begun for clock, begun in zip(readers, began, strict=True)]
+    taken = [0] * len(readers)
     for _ in itertools.count() if count is None else range(count):
-        began = [clock() for clock in clocks]
+        began = [clock() for clock in readers]
         try:
             batch = draw()
         except StopIteration:
             break
-        ended = [clock() for clock in clocks]
+        ended = [clock() for clock in readers]
         taken = [sum_ns + end - begin for sum_ns, begin, end in zip(taken, began, ended, strict=True)]
         work(batch)
     return taken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from underfed.collector.reading.batches import WAITING, LoaderBatches
+from underfed.collector.reading.batches import SAMPLED, WAITING, LoaderBatches
 from underfed.collector.reading.dispatched import Row
 from underfed.collector.wire import Batches
 
@@ -55,17 +55,25 @@ def test_a_batch_that_was_never_used_says_so() -> None:
     assert (only(batches).batch_index, batches.waiting) == ([1], 0)
 
 
-def test_a_column_is_measured_for_all_or_for_none() -> None:
+def test_a_column_that_is_not_sampled_is_measured_for_all_or_for_none() -> None:
     batches = LoaderBatches("train")
     batches.loaded(0, LOAD)
     batches.loaded(0, {**LOAD, "batch_index": 1, "samples": None})
-    batches.loaded(0, {**LOAD, "batch_index": 2, "runqueue_us": None, "blocked_us": None})
-    batches.loaded(0, {**LOAD, "batch_index": 3, "worker": None})
+    batches.loaded(0, {**LOAD, "batch_index": 2, "worker": None})
+    batches.loaded(0, {**LOAD, "batch_index": 3, "runqueue_us": None, "blocked_us": None})
     batches.finish()
-    full, no_samples, no_runqueue, no_worker = batches.take()
-    assert (full.samples, no_samples.samples) == ([8], None)
-    assert (no_runqueue.runqueue_us, no_runqueue.blocked_us) == (None, None)
-    assert (full.worker, no_worker.worker) == ([1], None)
+    of_a_worker, no_worker = batches.take()
+    assert (of_a_worker.batch_index, of_a_worker.worker) == ([0, 1, 3], [1, 1, 1])
+    assert (of_a_worker.samples, of_a_worker.blocked_us) == ([8, None, 8], [30, 30, None])
+    assert (no_worker.batch_index, no_worker.worker) == ([2], None)
+
+
+def test_a_sampled_column_of_which_nothing_was_measured_is_left_out() -> None:
+    batches = LoaderBatches("train")
+    batches.loaded(0, {**LOAD, **dict.fromkeys(SAMPLED)})
+    batches.finish()
+    taken = only(batches)
+    assert (taken.load_us, taken.cpu_us, taken.collate_us, taken.samples) == ([100], None, None, None)
 
 
 def test_zero_bytes_are_measured() -> None:

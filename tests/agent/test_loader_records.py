@@ -173,9 +173,36 @@ def test_a_batch_whose_second_record_was_overwritten_is_kept_without_it() -> Non
     records.feed(STEPS, [epoch(0)])
     records.feed(WORKER, [load(0)[0], *load(1)])
     records.finish()
-    without, whole = taken(records)
-    assert (without.batch_index, without.samples, without.cpu_us) == ([0], None, [40])
-    assert (whole.batch_index, whole.samples) == ([1], [8])
+    (both,) = taken(records)
+    assert (both.batch_index, both.samples, both.cpu_us) == ([0, 1], [None, 8], [40, 40])
+
+
+def short(index: int) -> Record:
+    return rec(ring_format.SHORT_BATCH, 0, index, at(100), at(140))
+
+
+def test_of_a_short_batch_it_is_known_when_it_was_loaded() -> None:
+    records = loader()
+    records.feed(STEPS, [epoch(0)])
+    records.feed(WORKER, [load(0)[0], short(1), *load(2), short(3)])
+    for index in range(4):
+        records.feed(STEPS, [step(index, 150 + index, received_us=155 + index)])
+    (batches,) = taken(records)
+    assert (batches.batch_index, batches.worker) == ([0, 1, 2, 3], [1, 1, 1, 1])
+    assert (batches.start_us, batches.load_us) == ([20, 100, 20, 100], [60, 40, 60, 40])
+    assert batches.received_us == [155, 156, 157, 158]
+    assert (batches.cpu_us, batches.collate_us) == ([40, None, 40, None], [7, None, 7, None])
+    assert (batches.runqueue_us, batches.blocked_us) == ([5, None, 5, None], [15, None, 15, None])
+    assert (batches.process_cpu_us, batches.samples) == ([None, None, 41, None], [None, None, 8, None])
+
+
+def test_each_lost_record_of_short_batches_is_a_lost_batch() -> None:
+    records = loader()
+    records.feed(WORKER, [short(0)])
+    records.feed(WORKER, load(9), lost=8)
+    assert records.dropped_batches == 8
+    records.feed(WORKER, [], lost=8)
+    assert records.dropped_batches == 12
 
 
 def test_a_batch_whose_first_record_was_overwritten_is_left_out() -> None:
@@ -206,6 +233,7 @@ def test_the_parts_of_a_load_add_up_to_it_though_clocks_differ() -> None:
         records.feed(WORKER, [begun])
     records.finish()
     (joined,) = taken(records)
+    assert joined.cpu_us is not None
     assert joined.runqueue_us is not None
     assert joined.blocked_us is not None
     parts = list(zip(joined.cpu_us, joined.runqueue_us, joined.blocked_us, strict=True))

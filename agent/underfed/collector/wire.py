@@ -88,14 +88,14 @@ class Batches:
     worker: list[int] | None
     start_us: list[int]
     load_us: list[int]
-    cpu_us: list[int]
-    process_cpu_us: list[int] | None
-    runqueue_us: list[int] | None
-    blocked_us: list[int] | None
-    collate_us: list[int]
-    asked_bytes: list[int] | None
-    read_bytes: list[int] | None
-    samples: list[int] | None
+    cpu_us: list[int | None] | None
+    process_cpu_us: list[int | None] | None
+    runqueue_us: list[int | None] | None
+    blocked_us: list[int | None] | None
+    collate_us: list[int | None] | None
+    asked_bytes: list[int | None] | None
+    read_bytes: list[int | None] | None
+    samples: list[int | None] | None
     received_us: list[int] | None
     pin_us: list[int] | None = None
 

@@ -30,8 +30,8 @@ ARRIVAL = 5
 BATCH = 6
 """batch index, start_ns, end_ns, thread CPU ns, run-queue ns, collate ns"""
 BATCH_DETAIL = 7
-"""batch index, process CPU ns, asked bytes, read bytes, samples, and in a worker process CPU ns since its start.
-Follows its BATCH directly."""
+"""batch index, process CPU ns, asked bytes, read bytes, samples, process CPU ns since its start. Follows its BATCH
+directly."""
 OVERHEAD = 8
 """our own ns on the training thread in one step, as in any other; ns more for a close look at it; 1: its batch was
 measured, 0: not, –, –, –"""
@@ -64,6 +64,9 @@ RECEIVED = 18
 
 CONTINUES = 19
 """–, –, –, –, –, – : this pass goes on with the one before it, under other settings. Follows its EPOCH directly."""
+
+SHORT_BATCH = 20
+"""batch index, start_ns, end_ns, –, –, – : of a worker that measured no more of it"""
 
 DTYPES = (
     "float32", "float64", "float16", "bfloat16", "uint8", "int8", "int16", "int32", "int64", "bool", "complex64",

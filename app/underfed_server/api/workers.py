@@ -27,6 +27,7 @@ from underfed_server.facts.long_steps import goes_on
 from underfed_server.measurements import BatchRows, Column, StepRows, newest
 from underfed_server.model import LoaderInfo, Run, WorkerInfo, WorkersPage
 from underfed_server.store.columns.lanes import batches_lane, steps_lane
+from underfed_server.store.columns.short_batches import estimated
 from underfed_server.store.reading.instants import span_of
 from underfed_server.store.reading.series import read_series
 from underfed_server.store.reading.worker_lives import WorkerRecord
@@ -64,7 +65,7 @@ def workers(
     if name is None:
         return page.model_copy(update={"missing": run.no_loader or "no step was recorded yet"})
     info = next((each for each in run.loaders if each.loader == name), None)
-    batches = store.batches(run_id, chosen, name, NEWEST_BATCHES)
+    batches = estimated(store.batches(run_id, chosen, name, NEWEST_BATCHES))
     found = _workers(batches, {each.worker: each for each in store.workers(run_id, chosen, name)})
     with store.reading() as reader:
         steps = reader.tracks(run_id, chosen, steps_lane(name))

@@ -34,6 +34,7 @@ from underfed_server.measurements import (
 )
 from underfed_server.model import HostFacts, Status
 from underfed_server.store.columns.lanes import batches_lane, worker_of
+from underfed_server.store.columns.short_batches import estimated
 from underfed_server.store.reading.details import RunSetup, read_setup
 from underfed_server.store.reading.rows import read_rows
 from underfed_server.store.reading.samplers import read_samplers
@@ -156,7 +157,7 @@ def _whole_rank(
 
 def _batches(hosts: Hosts, rank: int, loader: str, judged_steps: int, span: Span | None) -> BatchRows:
     # With workers, batches are ahead of the steps by the queue's length: twice as many hold all of the span.
-    rows = read_rows(BatchRows, hosts.reader, hosts.run_id, rank, batches_lane(loader), 2 * judged_steps)
+    rows = estimated(read_rows(BatchRows, hosts.reader, hosts.run_id, rank, batches_lane(loader), 2 * judged_steps))
     return _within(rows, rows.start_us + rows.load_us, span)
 
 

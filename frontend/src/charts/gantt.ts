@@ -1,7 +1,7 @@
 /** The last seconds: what each worker loads, and how the training loop waits for it. */
 import type { SeriesPage, Timeline, TimelineBatch, TimelineStep } from '../api/schema'
 import { type Scale, scaleOf, timeTicks } from './axes'
-import { LABEL_FONT, type Palette, palette } from './palette'
+import { type Colour, LABEL_FONT, type Palette, palette } from './palette'
 import { area, type Context, letters, line, outline } from './pen'
 import type { Drawn } from './surface'
 
@@ -146,16 +146,22 @@ export function batchKey(of: Pick<TimelineStep, 'epoch_index' | 'batch_index'>):
 }
 
 /** The colours are shares of the bar and not in order of time, which was not recorded. */
+/** Of a short batch they may be unknown: its worker measures one in so many. */
+function partsOf(batch: TimelineBatch): readonly (readonly [us: number, colour: Colour])[] {
+  if (batch.cpu_us === null) return [[batch.load_us, 'load']]
+  return [
+    [batch.cpu_us, 'load-cpu'],
+    [batch.runqueue_us ?? 0, 'load-runqueue'],
+    [batch.blocked_us ?? 0, 'load-blocked'],
+  ]
+}
+
 function drawBatch(context: Context, data: Gantt, batch: TimelineBatch, scale: Scale): void {
   const top = barTop(data, batch, scale)
   const [from, to] = [scale.x(batch.start_us), scale.x(batch.start_us + batch.load_us)]
   if (top === null || to - from < LEAST_WIDTH) return
   const width = Math.max(0.5, to - from - 1)
-  const parts = [
-    [batch.cpu_us ?? batch.load_us, 'load-cpu'],
-    [batch.runqueue_us ?? 0, 'load-runqueue'],
-    [batch.blocked_us ?? 0, 'load-blocked'],
-  ] as const
+  const parts = partsOf(batch)
   const whole = parts.reduce((sum, [us]) => sum + us, 0) || 1
   let left = from
   for (const [us, colour] of parts) {

@@ -3,7 +3,7 @@
 export const TOKENS = [
   ...(['paper', 'sunk', 'ink', 'ink-2', 'ink-3', 'rule', 'hair'] as const),
   ...(['wait', 'wait-fill', 'wait-soft', 'copy', 'copy-fill', 'compute', 'compute-fill', 'heat'] as const),
-  ...(['load-cpu', 'load-runqueue', 'load-blocked'] as const),
+  ...(['load', 'load-cpu', 'load-runqueue', 'load-blocked'] as const),
   ...(['run-1', 'run-2', 'run-3', 'run-4', 'run-5', 'run-6', 'run-7'] as const),
 ] as const
 

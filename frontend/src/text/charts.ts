@@ -96,6 +96,8 @@ export const gantt = {
   title: (steps: number) => (steps === 1 ? 'The last step' : `The last ${steps} steps`),
   folded: 'batch by batch, worker by worker',
   all: (steps: string) => `Press f to show all ${steps} steps.`,
+  load: 'loading, parts not measured',
+  whole: 'its parts were not measured',
   cpu: 'on a CPU',
   runqueue: 'no CPU free',
   blocked: 'blocked',

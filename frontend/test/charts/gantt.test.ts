@@ -97,12 +97,12 @@ describe('the timeline', () => {
     })
   })
 
-  test('draws a bar of unknown parts as load time, not as waiting', () => {
+  test('draws a bar of unknown parts as load time, as none of its parts', () => {
     const unknown = batch({ cpu_us: null, runqueue_us: null, blocked_us: null })
     const wide = drawn(data([unknown], []))
       .of('rect')
       .filter(({ points: [from, to] }) => (to?.[0] ?? 0) > (from?.[0] ?? 0))
-    expect(wide.map(({ colour }) => colour)).toEqual(['load-cpu'])
+    expect(wide.map(({ colour }) => colour)).toEqual(['load'])
   })
 
   test('shows how the loop waits, then works', () => {

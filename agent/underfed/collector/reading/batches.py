@@ -10,6 +10,18 @@ from underfed.collector.wire import STEPS, Batches
 WAITING = 4096
 """Most loaded batches without an arrival, and arrivals without a batch: far above any prefetch capacity."""
 
+SAMPLED = (
+    "cpu_us",
+    "process_cpu_us",
+    "runqueue_us",
+    "blocked_us",
+    "collate_us",
+    "asked_bytes",
+    "read_bytes",
+    "samples",
+)
+"""What a worker measures of only some of its batches, where these are short."""
+
 Key = tuple[int, int]
 """Epoch and batch index."""
 
@@ -75,11 +87,11 @@ class LoaderBatches:
             self._join_unreceived(key)
 
     def take(self) -> list[Batches]:
-        """Complete batches, grouped so that a column is measured for all batches of an object or for none."""
+        """Complete batches, grouped so that a column that is not sampled is measured for all of them or for none."""
         joined, self._joined = self._joined, []
         groups: dict[tuple[int, tuple[str, ...]], list[Row]] = {}
         for epoch_index, row in joined:
-            unmeasured = tuple(name for name, value in row.items() if value is None)
+            unmeasured = tuple(name for name, value in row.items() if value is None and name not in SAMPLED)
             groups.setdefault((epoch_index, unmeasured), []).append(row)
         return [
             self._batches(epoch_index, rows[start : start + STEPS])
@@ -88,9 +100,10 @@ class LoaderBatches:
         ]
 
     def _batches(self, epoch_index: int, rows: list[Row]) -> Batches:
-        columns: dict[str, Any] = {
-            name: None if value is None else [row[name] for row in rows] for name, value in rows[0].items()
-        }
+        columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
+        for name, column in columns.items():
+            if all(value is None for value in column):
+                columns[name] = None
         return Batches(self.loader, epoch_index, **columns)
 
     def _join_unreceived(self, key: Key) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from underfed.collector.reading.batches import LoaderBatches
+from underfed.collector.reading.batches import SAMPLED, LoaderBatches
 from underfed.collector.reading.dispatched import DispatchedRequests, Row
 from underfed.collector.reading.overhead import Overhead
 from underfed.collector.reading.repeats import LoaderRepeats
@@ -49,13 +49,15 @@ class LoaderRecords:
         self.fits_uint8 = resume.fits_uint8
         self._repeats = LoaderRepeats(resume.repeats)
         self.workers_cpu_us: dict[RingName, int] = {}
-        """CPU time of each worker's process since it started, as of its newest batch."""
+        """CPU time of each worker's process since it started, as of the newest batch that it measured."""
         self.dropped_batches = 0
         self._origin_ns = origin_ns
         self._overhead = overhead
         self._epochs: dict[IteratorPass, int] = {(iterator, number): epoch for iterator, number, epoch in resume.passes}
         self._held: dict[IteratorPass, list[Row]] = {}
         self._halves: dict[RingName, Record] = {}
+        self._short: set[RingName] = set()
+        """Of workers whose last batch was a short one."""
         self._readers: Mapping[int, Callable[[RingName, int, Record], None]] = {
             ring_format.STEP: lambda _, epoch, each: self._step(epoch, each),
             ring_format.EPOCH: lambda _, epoch, each: self._begin_epoch(epoch, each),
@@ -64,6 +66,7 @@ class LoaderRecords:
             ring_format.ARRIVAL: lambda _, epoch, each: self.batches.arrived(epoch, each[1], self._us(each[2])),
             ring_format.BATCH: self._begin_batch,
             ring_format.BATCH_DETAIL: self._detail,
+            ring_format.SHORT_BATCH: self._short_batch,
             ring_format.FINGERPRINT: lambda ring, _, each: self._repeats.add(
                 ring.iterator or 0, ring.worker or 0, each[1]
             ),
@@ -94,7 +97,8 @@ class LoaderRecords:
         """Feed records of the training process, or of a worker, which counts the passes of its own iterator. ``lost``
         of them were overwritten."""
         if ring.worker is not None:
-            self.dropped_batches += (lost + 1) // 2  # a batch has two records
+            # A batch has two records, and nearly each has one where they are short.
+            self.dropped_batches += lost if ring in self._short else (lost + 1) // 2
         for each in records:
             read = self._readers.get(each[0] & ring_format.KIND_MASK)
             if read is not None:
@@ -194,9 +198,19 @@ class LoaderRecords:
 
     def _begin_batch(self, ring: RingName, epoch: int, each: Record) -> None:
         self._end_batch(ring, None)
+        self._short.discard(ring)
         self._halves[ring] = each
         if ring.worker is None:  # a batch loaded by the training process has arrived once it is loaded
             self.batches.arrived(epoch, each[1], self._us(each[3]))
+
+    def _short_batch(self, ring: RingName, epoch: int, each: Record) -> None:
+        self._end_batch(ring, None)
+        self._short.add(ring)
+        _, batch_index, started_ns, ended_ns, *_ = each
+        start_us = self._us(started_ns)
+        load_us = min(self._us(ended_ns) - start_us, LONGEST_US)
+        of_it = {"batch_index": batch_index, "worker": ring.worker, "start_us": start_us, "load_us": load_us}
+        self._loaded(ring, epoch, {**of_it, **dict.fromkeys(SAMPLED)})
 
     def _end_batch(self, ring: RingName, detail: Record | None) -> None:
         """``detail`` ``None``: the second record was overwritten. Where the first one was, the batch is lost."""
@@ -223,7 +237,7 @@ class LoaderRecords:
             "process_cpu_us": ring_format.known(min(_us(process_cpu_ns), LONGEST_US)),
             "runqueue_us": runqueue_us if has_runqueue else None,
             "blocked_us": load_us - cpu_us - runqueue_us if has_runqueue else None,
-            "collate_us": min(_us(collate_ns), load_us),
+            "collate_us": ring_format.known(min(_us(collate_ns), load_us)),
             "asked_bytes": ring_format.known(asked_bytes),
             "read_bytes": ring_format.known(read_bytes),
             "samples": ring_format.known(samples),

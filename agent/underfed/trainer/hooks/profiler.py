@@ -11,7 +11,7 @@ import _thread
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from underfed.exchange.guard import Guard
@@ -23,7 +23,6 @@ from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.caught_stack import Caught
 from underfed.trainer.loading.frame_names import FrameNames
-from underfed.trainer.loading.instructions import line_at
 from underfed.trainer.loading.loading_thread import loaded_in, within_fetcher
 from underfed.trainer.loading.own_frames import Places, is_ours, is_own_cost
 from underfed.trainer.loading.resized_pictures import resized_at
@@ -143,8 +142,7 @@ class Profiler:
         if seen is None or (is_waiting and not is_own_cost(places)):
             return None
         fetcher, within = within_fetcher(stack, self._fetchers, "")
-        is_collating = any(frame is fetcher and is_last_line(*place) for frame, place in stack)
-        stage, sample = loaded_in(fetcher, is_collating)
+        stage, sample = loaded_in(fetcher, stack)
         resized = resized_at(stack[0][0], fetcher) if count and fetcher is not None else None
         del fetcher
         # What follows may give the lock away: a function that ends meanwhile has its values freed by its own thread.
@@ -178,8 +176,3 @@ class Profiler:
 def is_iterating(places: Places) -> bool:
     """What was called last, as far as it has a frame, is some ``__iter__``."""
     return bool(places) and places[-1][0].co_name == "__iter__"
-
-
-def is_last_line(code: CodeType, at: int) -> bool:
-    """There torch's fetchers collate, in each release since 2.1."""
-    return code.co_name == "fetch" and line_at(code, at) == max(line or 0 for *_, line in code.co_lines())

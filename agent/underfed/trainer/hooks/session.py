@@ -31,7 +31,7 @@ from underfed.trainer.hooks.sampler_timing import SamplerTiming, timing
 from underfed.trainer.hooks.watched_loader import WatchedLoader
 from underfed.trainer.loading.collate import KEY as COLLATE
 from underfed.trainer.loading.collate import CollateTimer
-from underfed.trainer.loading.probe import Probe, write_batch, write_batch_detail
+from underfed.trainer.loading.probe import Probe, write_batch
 from underfed.trainer.loading.worker import WorkerPlan
 from underfed.trainer.narrow_values import fits_uint8
 
@@ -504,8 +504,8 @@ class Session(EachStep):
             return
         usage = self.probe.end()
         self.collate.stop()
-        write_batch(self.ring, self.epoch, index, entered_ns, left_ns, usage, self.collate.elapsed_ns)
-        write_batch_detail(self.ring, self.epoch, index, usage, self.collate.samples, 0)
+        span_ns, collate = (entered_ns, left_ns), self.collate
+        write_batch(self.ring, self.epoch, index, span_ns, usage, collate.elapsed_ns, collate.samples)
         own_ns = (entered_ns - self.began_ns) + (now_ns() - left_ns)
         pause_ns = 0 if self.loader.steps < EARLY_STEPS else own_ns * MEASURING_SHARE
         # Where a batch takes that long to load, each is measured.

@@ -26,7 +26,8 @@ KEY = "_underfed"
 SEAM = AtCall("self.collate_fn", ("self", "data"), "begin", "end", only_while="running")
 
 running: set[CollateTimer] = set()
-"""Timers of this process that are on. In most steps of a training process none is, and nothing is called."""
+"""Timers of this process that are on. In most steps of a training process, and for most short batches of a worker, none
+is, and nothing is called."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,10 +40,8 @@ class CollateTimer:
     probe: Probe
     elapsed_ns: int = 0
     samples: int = 0
-    is_collating: bool = False
 
     def restart(self) -> None:
-        self.is_collating = False
         self.elapsed_ns = self.samples = 0
         running.add(self)
 
@@ -74,7 +73,6 @@ def begin(fetcher: Any, samples: Any) -> Token | None:
     if timer is None or timer not in running:
         return None
     timer.samples += len(samples) if isinstance(samples, list) else 1
-    timer.is_collating = True
     return timer, timer.clock_ns()
 
 
@@ -82,7 +80,6 @@ def end(token: Token | None, batch: Batch) -> Batch:
     if token is not None:
         timer, started_ns = token
         timer.elapsed_ns += max(0, timer.clock_ns() - started_ns)
-        timer.is_collating = False
     return batch
 
 

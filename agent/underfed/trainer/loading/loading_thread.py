@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from underfed.exchange.stacks import Stage
@@ -16,6 +16,7 @@ from underfed.trainer.loading.batch_timer import BatchTimer
 from underfed.trainer.loading.bursts import Bursts
 from underfed.trainer.loading.caught_stack import Caught
 from underfed.trainer.loading.frame_names import FrameNames
+from underfed.trainer.loading.instructions import line_at
 from underfed.trainer.loading.own_frames import Places
 from underfed.trainer.loading.resized_pictures import resized_at
 from underfed.trainer.loading.seen_code import SeenCode
@@ -25,9 +26,9 @@ from underfed.trainer.loading.thread_times import ThreadTimes
 ENTRY = str(Path(__file__).with_name("worker.py"))
 """The file whose function calls torch's loop."""
 
-NOTHING = (False, False, 0, 0, 0)
+NOTHING = (False, 0, 0, 0)
 
-_state = attrgetter("is_loading", "collate.is_collating", "started_ns", "pass_index", "batch_index")
+_state = attrgetter("is_loading", "started_ns", "pass_index", "batch_index")
 """Of a :class:`BatchTimer`."""
 
 
@@ -53,7 +54,7 @@ class LoadingThread:
         slow = self._slow
         if slow is None:
             slow = self._begin()
-        is_loading, is_collating, started_ns, pass_index, batch_index = state or NOTHING
+        is_loading, started_ns, pass_index, batch_index = state or NOTHING
         if not is_loading:
             stack.clear()
             slow.look(None, None, looked_ns, looked_ns)
@@ -61,7 +62,7 @@ class LoadingThread:
         # The lock may have been taken for as long as this look waited, by what it sees.
         due_ns = min(looked_ns, max(due_ns, started_ns))
         fetcher, places = within_fetcher(stack, self._fetchers, ENTRY)
-        stage, sample = loaded_in(fetcher, is_collating)
+        stage, sample = loaded_in(fetcher, stack)
         count = bursts.looks(due_ns, looked_ns)
         resized = resized_at(stack[0][0], fetcher) if count and fetcher is not None else None
         del fetcher
@@ -87,11 +88,17 @@ class LoadingThread:
         return self._slow
 
 
-def loaded_in(fetcher: FrameType | None, is_collating: bool) -> tuple[Stage, Sample | None]:
+def loaded_in(fetcher: FrameType | None, stack: Caught) -> tuple[Stage, Sample | None]:
     """What torch's fetcher is at, and the sample that it loads; ``None``: none, or it is not known which."""
-    if is_collating:
-        return "collate", None
-    return ("other", None) if fetcher is None else ("getitem", sample_of(fetcher))
+    if fetcher is None:
+        return "other", None
+    is_collating = any(frame is fetcher and _is_last_line(*place) for frame, place in stack)
+    return ("collate", None) if is_collating else ("getitem", sample_of(fetcher))
+
+
+def _is_last_line(code: CodeType, at: int) -> bool:
+    """There torch's fetchers collate, in each release since 2.1."""
+    return code.co_name == "fetch" and line_at(code, at) == max(line or 0 for *_, line in code.co_lines())
 
 
 def within_fetcher(stack: Caught, fetchers: str, end: str) -> tuple[FrameType | None, Places]:

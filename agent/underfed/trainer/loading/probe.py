@@ -42,12 +42,13 @@ class BatchUsage(NamedTuple):
     process_cpu_ns: int
     asked_bytes: int
     read_bytes: int
+    process_total_ns: int
+    """CPU time of the process since its start."""
 
 
 class Probe:
     """Measures the time between ``begin()`` and ``end()`` on one thread, in about 7 µs altogether (Linux) while caches
-    are warm. Between batches they are not: with all that it measures a worker spends 35 µs on each
-    (``benchmarks/overhead``).
+    are warm. Between batches they are not, and it takes 35. Another ``end()`` measures what came since the last one.
 
     Holds two file descriptors as long as it lives. What /proc does not have is ``NOT_MEASURED``.
 
@@ -82,12 +83,14 @@ class Probe:
         asked, read = self._bytes()
         runqueue = self.waited_ns()
         cpu_0, runqueue_0, process_cpu_0, asked_0, read_0 = self._at_begin
+        self._at_begin = (cpu, runqueue, process_cpu, asked, read)
         return BatchUsage(
             cpu - cpu_0,
             NOT_MEASURED if runqueue < 0 else runqueue - runqueue_0,
             process_cpu - process_cpu_0,
             NOT_MEASURED if asked < 0 else max(0, asked - asked_0 - own_bytes),
             NOT_MEASURED if read < 0 else read - read_0,
+            process_cpu,
         )
 
     def waited_ns(self) -> int:
@@ -112,15 +115,15 @@ class Probe:
 
 
 def write_batch(
-    ring: RingWriter, epoch: int, index: int, start_ns: int, end_ns: int, usage: BatchUsage, collate_ns: int
+    ring: RingWriter,
+    epoch: int,
+    index: int,
+    span_ns: tuple[int, int],
+    usage: BatchUsage,
+    collate_ns: int,
+    samples: int,
 ) -> None:
-    """The first of the two records of a loaded batch."""
-    ring.write(head(BATCH, epoch), index, start_ns, end_ns, usage.cpu_ns, usage.runqueue_ns, collate_ns)
-
-
-def write_batch_detail(
-    ring: RingWriter, epoch: int, index: int, usage: BatchUsage, samples: int, worker_cpu_ns: int
-) -> None:
-    """The second one, right after it. ``worker_cpu_ns``: of the process since its start, where it is a worker's."""
+    """The two records of a batch that was measured. ``span_ns``: when loading it began, and ended."""
+    ring.write(head(BATCH, epoch), index, *span_ns, usage.cpu_ns, usage.runqueue_ns, collate_ns)
     bytes_read = usage.asked_bytes, usage.read_bytes
-    ring.write(head(BATCH_DETAIL, epoch), index, usage.process_cpu_ns, *bytes_read, samples, worker_cpu_ns)
+    ring.write(head(BATCH_DETAIL, epoch), index, usage.process_cpu_ns, *bytes_read, samples, usage.process_total_ns)

@@ -27,6 +27,7 @@ from underfed_server.measurements import (
 from underfed_server.store.columns.copies import exposed_copy_us
 from underfed_server.store.columns.histograms import Bins, bins_of, merged
 from underfed_server.store.columns.lanes import instant_of, kind_of, length
+from underfed_server.store.columns.short_batches import with_estimates
 from underfed_server.store.columns.stall import stall_us
 
 ROLLUP_ROWS = 256
@@ -148,10 +149,12 @@ def rollups_of(lane: str, columns: Columns, index: Column) -> Rollup:
 def with_computed(lane: str, columns: Columns) -> Columns:
     """Adds the measures that are computed from several columns, where all of these are present.
 
-    What was lost in steps that were not timed, and what they copied, is estimated from the others, and growth needs the
-    row before: give a whole chunk, not part of it.
+    What was lost in steps that were not timed, and what they copied, is estimated from the others, as is what short
+    batches took, and growth needs the row before: give a whole chunk, not part of it.
     """
     kind = kind_of(lane)
+    if kind == "batches":
+        return with_estimates(columns)
     computed = COMPUTED.get(kind, {})
     wanted = [name for name, each in computed.items() if columns.keys() >= set(each.made_of)]
     if kind == "steps":

@@ -25,6 +25,7 @@ from underfed_server.store.columns.ladder import (
 )
 from underfed_server.store.columns.lanes import instant_of, kind_of
 from underfed_server.store.columns.lanes import joined as joined_rows
+from underfed_server.store.columns.short_batches import ESTIMATED_WITH, SAMPLED
 from underfed_server.store.reading.instants import index_at
 from underfed_server.store.reading.tracks import Reader, Track, cut, shifted
 
@@ -327,8 +328,9 @@ def _summaries(span: _Span, parts: Sequence[Columns], question: _Question) -> It
 
 def _columns_for(track: Track, names: Sequence[str]) -> list[str]:
     """The columns that the measures ``names`` are computed from."""
-    computed = COMPUTED.get(kind_of(track.lane), {})
-    wanted = {instant_of(track.lane)}.union(
+    kind = kind_of(track.lane)
+    computed, is_estimated = COMPUTED.get(kind, {}), kind == "batches" and not set(SAMPLED).isdisjoint(names)
+    wanted = {instant_of(track.lane), *(ESTIMATED_WITH if is_estimated else ())}.union(
         *(computed[name].made_of if name in computed else (name,) for name in names)
     )
     return sorted(wanted)

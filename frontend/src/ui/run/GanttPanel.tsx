@@ -54,18 +54,18 @@ export function GanttPanel({ timeline, series, run }: GanttPanelProps) {
       title={say.title(shown)}
       // On a phone it is looked up: what it shows is small there.
       isFolded={isNarrow.value}
-      detail={isNarrow.value ? say.folded : <Legend entries={legendOf(run.gpus)} />}
+      detail={isNarrow.value ? say.folded : <Legend entries={legendOf(timeline, run.gpus)} />}
       controls={<Keys />}
       name="timeline"
       figures={figuresOf(columnsOf(timeline), timeline.batches, timeline.batches.slice(-TABLE_ROWS))}
       picture={() => [
-        legend(legendOf(run.gpus)),
+        legend(legendOf(timeline, run.gpus)),
         chart(gantt(data, { view: newestOf(data), selected: null, pointed: null })),
         paragraph(rest),
       ]}
       class="timeline"
     >
-      {isNarrow.value && <Legend entries={legendOf(run.gpus)} />}
+      {isNarrow.value && <Legend entries={legendOf(timeline, run.gpus)} />}
       <GanttChart
         data={data}
         label={say.label(workersSeen.filter(worker => worker !== null).length, span)}
@@ -125,7 +125,8 @@ function pointedText(target: NonNullable<Pointed>): string {
     [target.runqueue_us, say.runqueue],
     [target.blocked_us, say.blocked],
   ] as const
-  const split = parts.flatMap(([us, name]) => (us === null ? [] : [`${formatDuration(us)} ${name}`]))
+  const known = parts.flatMap(([us, name]) => (us === null ? [] : [`${formatDuration(us)} ${name}`]))
+  const split = target.cpu_us === null ? [say.whole] : known
   const loadedBy = workers.name(target.worker)
   const pinned = target.pin_us === null ? [] : [say.pinned(formatDuration(target.pin_us))]
   return [say.batch(target.batch_index, loadedBy, formatDuration(target.load_us)), ...split, ...pinned].join(
@@ -133,8 +134,10 @@ function pointedText(target: NonNullable<Pointed>): string {
   )
 }
 
-function legendOf(gpus: number | null) {
+function legendOf({ batches }: Timeline, gpus: number | null) {
+  const isWhole = batches.some(batch => batch.cpu_us === null)
   return [
+    ...(isWhole ? ([['load', say.load]] as const) : []),
     ['load-cpu', say.cpu],
     ['load-runqueue', say.runqueue],
     ['load-blocked', say.blocked],

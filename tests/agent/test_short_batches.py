@@ -1,0 +1,172 @@
+"""Batches of a worker that take less than measuring them: what is recorded of each, and which are measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+import underfed
+from tests.agent.test_recordings import column
+from tests.fakes.service import Service, Window, wait_until
+from underfed.exchange.ring_format import BATCH, BATCH_DETAIL, KIND_MASK, NOT_MEASURED, SHORT_BATCH
+from underfed.trainer.loading import batch_timer
+from underfed.trainer.loading.batch_timer import EARLY_BATCHES, LONGEST_PAUSE_NS, MEASURING_SHARE, BatchTimer
+from underfed.trainer.loading.collate import CollateTimer, running
+from underfed.trainer.loading.probe import Probe
+
+US = 1_000
+OWN_NS = 30 * US
+"""That measuring a batch takes."""
+
+PAUSE_NS = MEASURING_SHARE * OWN_NS
+
+Load = Callable[..., list[tuple[int, ...]]]
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Loads a batch that begins so long after the one before and takes so long; what is recorded of it."""
+    records: list[tuple[int, ...]] = []
+    timer = BatchTimer(
+        ring=SimpleNamespace(write=lambda head, *values: records.append((head & KIND_MASK, *values))),  # type: ignore[arg-type]
+        collate=CollateTimer(Probe()),
+        received=None,
+    )
+    indices, passed = count(), 0
+
+    def load_one(load_ns: int = 50 * US, after_ns: int = 0, own_ns: int = OWN_NS) -> list[tuple[int, ...]]:
+        nonlocal passed
+        taken_ns = passed + after_ns
+        is_measured = taken_ns >= timer.due_ns
+        started_ns = taken_ns + own_ns // 2 if is_measured else taken_ns
+        ended_ns = started_ns + load_ns
+        passed = ended_ns + own_ns - own_ns // 2 if is_measured else ended_ns
+        readings = iter([taken_ns, started_ns, ended_ns, passed] if is_measured else [taken_ns, ended_ns])
+        monkeypatch.setattr(batch_timer, "now_ns", lambda: next(readings))
+        del records[:]
+        timer.taken((next(indices), None))
+        assert (timer.collate in running) == is_measured
+        assert timer.loaded((0, torch.zeros(1)))
+        assert timer.collate not in running
+        assert records[0][2:4] == (started_ns, ended_ns)
+        return list(records)
+
+    return load_one
+
+
+def kinds(records: list[tuple[int, ...]]) -> list[int]:
+    return [each[0] for each in records]
+
+
+MEASURED, SHORT = [BATCH, BATCH_DETAIL], [SHORT_BATCH]
+
+
+def test_a_workers_first_batches_are_all_measured_and_then_as_many_as_a_part_of_its_time_allows(load: Load) -> None:
+    assert [kinds(load()) for _ in range(EARLY_BATCHES)] == [MEASURED] * EARLY_BATCHES
+    of_each_pause = PAUSE_NS // (50 * US)
+    for _ in range(3):
+        assert [kinds(load()) for _ in range(of_each_pause)] == [SHORT] * of_each_pause
+        assert kinds(load()) == MEASURED
+
+
+def test_each_batch_that_takes_as_long_as_the_pause_is_measured(load: Load) -> None:
+    for _ in range(EARLY_BATCHES + 20):
+        assert kinds(load(PAUSE_NS)) == MEASURED
+
+
+def test_a_long_one_among_short_ones_is_measured_but_for_joining_its_samples(load: Load) -> None:
+    for _ in range(EARLY_BATCHES + 1):
+        load()
+    batch, detail = load(PAUSE_NS)
+    assert (batch[0], batch[6], detail[5]) == (BATCH, NOT_MEASURED, NOT_MEASURED)
+    assert batch[4] >= 0
+    after, detail = load()
+    assert (after[0], after[6], detail[5]) == (BATCH, 0, 0)
+    assert kinds(load()) == SHORT
+
+
+def test_so_is_the_one_after_it_where_the_long_one_was_due(load: Load) -> None:
+    for _ in range(EARLY_BATCHES):
+        load()
+    assert kinds(load(PAUSE_NS, after_ns=PAUSE_NS)) == MEASURED
+    assert [kinds(load()) for _ in range(2)] == [MEASURED, SHORT]
+
+
+def test_a_worker_that_waited_measures_its_next_batch(load: Load) -> None:
+    for _ in range(EARLY_BATCHES + 1):
+        load()
+    assert kinds(load(after_ns=PAUSE_NS)) == MEASURED
+
+
+def test_measuring_that_was_interrupted_is_not_taken_for_dear(load: Load) -> None:
+    for _ in range(EARLY_BATCHES):
+        load(own_ns=50_000 * US)
+    assert kinds(load(LONGEST_PAUSE_NS - 1)) == SHORT
+    assert kinds(load(after_ns=1)) == MEASURED
+
+
+CONTENT = bytes(300_000)
+BUSY, ASLEEP, READING = 1_000, 1_500, 2_000
+LENGTH = 2_500
+
+
+class Uneven(Dataset[Tensor]):
+    """Short batches, and three long ones."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __len__(self) -> int:
+        return LENGTH
+
+    def __getitem__(self, index: int) -> Tensor:
+        if index == BUSY:
+            until = time.thread_time() + 0.04
+            while time.thread_time() < until:
+                pass
+        if index in {ASLEEP, READING}:
+            time.sleep(0.04)
+        if index == READING:
+            self.path.read_bytes()
+        return torch.zeros(1)
+
+
+def batches_of(service: Service) -> dict[str, list[Any]]:
+    names = ("batch_index", "load_us", "cpu_us", "runqueue_us", "blocked_us", "collate_us", "asked_bytes", "samples")
+    parts: list[Window] = service.batches()
+    whole = [{**dict.fromkeys(names, [None] * len(part["load_us"])), **part} for part in parts]
+    return {name: column([{**each, name: each[name] or [None] * len(each["load_us"])} for each in whole], name)
+            for name in names}  # fmt: skip
+
+
+def test_of_short_batches_few_are_measured_and_of_long_ones_each(service: Service, tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    path.write_bytes(CONTENT)
+    for _ in underfed.watch(DataLoader(Uneven(path), num_workers=1), name="train"):
+        pass
+    underfed.finish()
+    wait_until(service.ends, "the end arrives")
+    seen = batches_of(service)
+    assert seen["batch_index"] == list(range(LENGTH))
+    measured = [index for index, cpu_us in enumerate(seen["cpu_us"]) if cpu_us is not None]
+    assert measured[:EARLY_BATCHES] == list(range(EARLY_BATCHES))
+    assert len(measured) < LENGTH / 2
+    assert {BUSY, ASLEEP, READING} <= set(measured)
+    for index in measured:
+        parts = [seen[name][index] for name in ("cpu_us", "runqueue_us", "blocked_us")]
+        assert sum(parts) == seen["load_us"][index]
+    assert seen["cpu_us"][BUSY] >= 39_000
+    assert seen["blocked_us"][ASLEEP] >= 36_000
+    assert len(CONTENT) <= seen["asked_bytes"][READING] < 2 * len(CONTENT)
+    joined = [index for index, samples in enumerate(seen["samples"]) if samples is not None]
+    assert {seen["samples"][index] for index in joined} == {1}
+    assert joined == [index for index, collate_us in enumerate(seen["collate_us"]) if collate_us is not None]
