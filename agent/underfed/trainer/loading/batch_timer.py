@@ -1,8 +1,8 @@
 """One worker's measurement of its batches: from taking a task to putting the batch, and once that is on its way.
 
 Of each batch it is recorded when loading it began and ended. What that took of the processor, and read, is measured of
-each that takes milliseconds, and of so many shorter ones that one part in 200 of the worker's time goes into it: it takes
-35 to 70 µs, and the batch may take less.
+each that takes milliseconds, and of so many shorter ones that one part in 200 of the worker's time goes into it: that
+takes 35 to 70 µs, and the batch may take less.
 """
 
 from __future__ import annotations

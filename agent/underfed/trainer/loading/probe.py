@@ -48,8 +48,8 @@ class BatchUsage(NamedTuple):
 
 class Probe:
     """Measures the time between ``begin()`` and ``end()`` on one thread, in about 7 µs altogether (Linux) while caches
-    are warm. Between batches they are not, and it takes 35 to 70. ``begin_again()`` takes 1 or 2: the next ``end()`` measures
-    the thread's CPU time since then, and all else since the last ``end()``.
+    are warm. Between batches they are not, and it takes 35 to 70. ``begin_again()`` takes 1 or 2: the next ``end()``
+    measures the thread's CPU time since then, and all else since the last ``end()``.
 
     Holds two file descriptors as long as it lives. What /proc does not have is ``NOT_MEASURED``.
 
