@@ -73,7 +73,7 @@ def test_a_sampled_column_of_which_nothing_was_measured_is_left_out() -> None:
     batches.loaded(0, {**LOAD, **dict.fromkeys(SAMPLED)})
     batches.finish()
     taken = only(batches)
-    assert (taken.load_us, taken.cpu_us, taken.collate_us, taken.samples) == ([100], None, None, None)
+    assert (taken.load_us, taken.runqueue_us, taken.collate_us, taken.samples) == ([100], None, None, None)
 
 
 def test_zero_bytes_are_measured() -> None:

@@ -178,10 +178,10 @@ def test_a_batch_whose_second_record_was_overwritten_is_kept_without_it() -> Non
 
 
 def short(index: int) -> Record:
-    return rec(ring_format.SHORT_BATCH, 0, index, at(100), at(140))
+    return rec(ring_format.SHORT_BATCH, 0, index, at(100), at(140), 30_000, 8)
 
 
-def test_of_a_short_batch_it_is_known_when_it_was_loaded() -> None:
+def test_of_a_short_batch_it_is_known_when_it_was_loaded_and_its_time_on_a_cpu() -> None:
     records = loader()
     records.feed(STEPS, [epoch(0)])
     records.feed(WORKER, [load(0)[0], short(1), *load(2), short(3)])
@@ -191,9 +191,9 @@ def test_of_a_short_batch_it_is_known_when_it_was_loaded() -> None:
     assert (batches.batch_index, batches.worker) == ([0, 1, 2, 3], [1, 1, 1, 1])
     assert (batches.start_us, batches.load_us) == ([20, 100, 20, 100], [60, 40, 60, 40])
     assert batches.received_us == [155, 156, 157, 158]
-    assert (batches.cpu_us, batches.collate_us) == ([40, None, 40, None], [7, None, 7, None])
+    assert (batches.cpu_us, batches.collate_us) == ([40, 30, 40, 30], [7, None, 7, None])
     assert (batches.runqueue_us, batches.blocked_us) == ([5, None, 5, None], [15, None, 15, None])
-    assert (batches.process_cpu_us, batches.samples) == ([None, None, 41, None], [None, None, 8, None])
+    assert (batches.process_cpu_us, batches.samples) == ([None, None, 41, None], [None, 8, 8, 8])
 
 
 def test_each_lost_record_of_short_batches_is_a_lost_batch() -> None:

@@ -66,7 +66,7 @@ CONTINUES = 19
 """–, –, –, –, –, – : this pass goes on with the one before it, under other settings. Follows its EPOCH directly."""
 
 SHORT_BATCH = 20
-"""batch index, start_ns, end_ns, –, –, – : of a worker that measured no more of it"""
+"""batch index, start_ns, end_ns, thread CPU ns, samples, – : of a worker that measured no more of it"""
 
 DTYPES = (
     "float32", "float64", "float16", "bfloat16", "uint8", "int8", "int16", "int32", "int64", "bool", "complex64",

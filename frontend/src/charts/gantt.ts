@@ -145,13 +145,18 @@ export function batchKey(of: Pick<TimelineStep, 'epoch_index' | 'batch_index'>):
   return `${of.epoch_index}/${of.batch_index}`
 }
 
-/** The colours are shares of the bar and not in order of time, which was not recorded. */
-/** Of a short batch they may be unknown: its worker measures one in so many. */
+/** The colours are shares of the bar and not in order of time, which was not recorded. What a batch waits for may be
+ * unknown: of short ones a worker measures one in so many. */
 function partsOf(batch: TimelineBatch): readonly (readonly [us: number, colour: Colour])[] {
-  if (batch.cpu_us === null) return [[batch.load_us, 'load']]
+  const cpuUs = batch.cpu_us ?? 0
+  if (batch.runqueue_us === null)
+    return [
+      [cpuUs, 'load-cpu'],
+      [batch.load_us - cpuUs, 'load'],
+    ]
   return [
-    [batch.cpu_us, 'load-cpu'],
-    [batch.runqueue_us ?? 0, 'load-runqueue'],
+    [cpuUs, 'load-cpu'],
+    [batch.runqueue_us, 'load-runqueue'],
     [batch.blocked_us ?? 0, 'load-blocked'],
   ]
 }

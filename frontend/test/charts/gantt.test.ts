@@ -97,12 +97,15 @@ describe('the timeline', () => {
     })
   })
 
-  test('draws a bar of unknown parts as load time, as none of its parts', () => {
-    const unknown = batch({ cpu_us: null, runqueue_us: null, blocked_us: null })
+  test.each([
+    ['all', null, ['load']],
+    ['its waits', 10, ['load-cpu', 'load']],
+  ])('draws what is unknown of a batch in a colour of its own: %s', (_, cpuUs, colours) => {
+    const unknown = batch({ cpu_us: cpuUs, runqueue_us: null, blocked_us: null })
     const wide = drawn(data([unknown], []))
       .of('rect')
       .filter(({ points: [from, to] }) => (to?.[0] ?? 0) > (from?.[0] ?? 0))
-    expect(wide.map(({ colour }) => colour)).toEqual(['load'])
+    expect(wide.map(({ colour }) => colour)).toEqual(colours)
   })
 
   test('shows how the loop waits, then works', () => {

@@ -25,16 +25,14 @@ NAMES = ["cpu_us", "blocked_us", "read_bytes"]
 
 def window(index: int) -> dict[str, Any]:
     """Of batches of two workers, which compute for a short time; each fiftieth reads for a long one. As agents do, they
-    measure each long one and the next of its worker."""
+    measure each long one, if only when it is over."""
     first = BATCHES * index
-    is_long = [(first + row) % EACH_LONG == 7 for row in range(BATCHES)]
-    is_after = [(first + row) % EACH_LONG == 9 for row in range(BATCHES)]
+    is_longs = [(first + row) % EACH_LONG == 7 for row in range(BATCHES)]
     is_due = [(first + row) // 2 % EACH_MEASURED == 0 for row in range(BATCHES)]
-    known = [any(each) for each in zip(is_long, is_after, is_due, strict=True)]
 
     def measured(short: int, long: int) -> list[int | None]:
-        both = zip(known, is_long, strict=True)
-        return [(long if is_long else short) if is_known else None for is_known, is_long in both]
+        both = zip(is_due, is_longs, strict=True)
+        return [long if is_long else short if due else None for due, is_long in both]
 
     steps = {"epoch_index": 0, "first_step_index": first, "first_batch_index": first, "start_us": 10_000 * index}
     batches = {
@@ -42,10 +40,11 @@ def window(index: int) -> dict[str, Any]:
         "batch_index": list(range(first, first + BATCHES)),
         "worker": [row % 2 for row in range(BATCHES)],
         "start_us": [10_000 * index + 200 * row for row in range(BATCHES)],
-        "load_us": [LONG_US if long else SHORT_US for long in is_long],
-        "cpu_us": measured(SHORT_US, 0),
+        "load_us": [LONG_US if is_long else SHORT_US for is_long in is_longs],
+        "cpu_us": [0 if is_long else SHORT_US for is_long in is_longs],
         "runqueue_us": measured(0, 0),
         "blocked_us": measured(0, LONG_US),
+        "collate_us": [0 if due else None for due in is_due],
         "read_bytes": measured(0, 4096),
     }
     return made_window(
@@ -76,13 +75,12 @@ def test_long_batches_that_are_all_measured_weigh_no_more_than_they_are(
     with store.reading() as reader:
         sums = read_sums(reader, "run-1", 0, "batches:train", [*NAMES, "load_us"])
         rollup = read_series(reader, "run-1", 0, "batches:train", names=NAMES, buckets=4)
-        single = read_series(reader, "run-1", 0, "batches:train", names=["cpu_us"], buckets=WINDOWS * BATCHES)
+        single = read_series(reader, "run-1", 0, "batches:train", names=["blocked_us"], buckets=WINDOWS * BATCHES)
     rows = WINDOWS * BATCHES
     assert sums["blocked_us"] / sums["load_us"] == pytest.approx(BLOCKED_SHARE, rel=0.03)
     for found in (rollup, single):
         assert found is not None
-        # Nothing is known of what each chunk begins with, until its worker measures one.
-        assert found.stats["cpu_us"].count.sum() == pytest.approx(rows, abs=EACH_MEASURED * (len(after) + 1))
+        assert found.stats["blocked_us"].count.sum() == rows
     assert rollup is not None
     assert rollup.stats["read_bytes"].sum.sum() == pytest.approx(4096 * rows / EACH_LONG, rel=0.01)
 
@@ -91,5 +89,5 @@ def test_single_batches_are_shown_as_they_were_measured(client: TestClient, stor
     post_split(store, [window(0)], ())
     (recorded,) = window(0)["batches"]
     batches = client.get("/api/v1/runs/run-1/timeline").json()["batches"]
-    assert [each["cpu_us"] for each in batches] == recorded["cpu_us"]
-    assert None in recorded["cpu_us"]
+    assert [each["blocked_us"] for each in batches] == recorded["blocked_us"]
+    assert None in recorded["blocked_us"]

@@ -11,7 +11,6 @@ WAITING = 4096
 """Most loaded batches without an arrival, and arrivals without a batch: far above any prefetch capacity."""
 
 SAMPLED = (
-    "cpu_us",
     "process_cpu_us",
     "runqueue_us",
     "blocked_us",

@@ -206,11 +206,12 @@ class LoaderRecords:
     def _short_batch(self, ring: RingName, epoch: int, each: Record) -> None:
         self._end_batch(ring, None)
         self._short.add(ring)
-        _, batch_index, started_ns, ended_ns, *_ = each
+        _, batch_index, started_ns, ended_ns, cpu_ns, samples, *_ = each
         start_us = self._us(started_ns)
         load_us = min(self._us(ended_ns) - start_us, LONGEST_US)
         of_it = {"batch_index": batch_index, "worker": ring.worker, "start_us": start_us, "load_us": load_us}
-        self._loaded(ring, epoch, {**of_it, **dict.fromkeys(SAMPLED)})
+        measured = {"cpu_us": min(_us(cpu_ns), load_us), "samples": ring_format.known(samples)}
+        self._loaded(ring, epoch, {**of_it, **dict.fromkeys(SAMPLED), **measured})
 
     def _end_batch(self, ring: RingName, detail: Record | None) -> None:
         """``detail`` ``None``: the second record was overwritten. Where the first one was, the batch is lost."""

@@ -79,7 +79,9 @@ def begin(fetcher: Any, samples: Any) -> Token | None:
 def end(token: Token | None, batch: Batch) -> Batch:
     if token is not None:
         timer, started_ns = token
-        timer.elapsed_ns += max(0, timer.clock_ns() - started_ns)
+        ended_ns = timer.clock_ns()
+        own_ns = max(0, timer.clock_ns() - ended_ns)  # a third of a batch of 50 µs
+        timer.elapsed_ns += max(0, ended_ns - started_ns - own_ns)
     return batch
 
 

@@ -82,6 +82,10 @@ class Probe:
     def begin_again(self) -> None:
         self._started_cpu_ns = time.thread_time_ns()
 
+    def cpu_ns(self) -> int:
+        """CPU time of the thread since ``begin()`` or ``begin_again()``."""
+        return time.thread_time_ns() - self._started_cpu_ns
+
     def end(self) -> BatchUsage:
         """In the reverse order, so that our own readings of /proc stay outside, except that of ``io``."""
         process_cpu, cpu = self._process_cpu_ns(), time.thread_time_ns()

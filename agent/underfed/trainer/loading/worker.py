@@ -137,7 +137,9 @@ def _instrument(plan: WorkerPlan, guard: Guard, bound: Mapping[str, Any]) -> tup
     ring = RingWriter(batch_ring(plan.rings, bound["worker_id"]), CAPACITY)
     ring.write(head(WORKER_START, 0), now_ns())
     collate = _await_fetcher(bound)
-    timer = BatchTimer(ring, collate)
+    timer = BatchTimer(
+        ring, collate, counts_samples=bound.get("dataset_kind") == 0 and bound.get("auto_collation") is True
+    )
     first_batches = None
     # Each worker has a copy of an iterable data set (kind 1), so another one could load the same batches.
     if bound.get("dataset_kind") == 1 and bound.get("num_workers", 0) > 1:

@@ -126,21 +126,27 @@ function pointedText(target: NonNullable<Pointed>): string {
     [target.blocked_us, say.blocked],
   ] as const
   const known = parts.flatMap(([us, name]) => (us === null ? [] : [`${formatDuration(us)} ${name}`]))
-  const split = target.cpu_us === null ? [say.whole] : known
+  const unknown =
+    target.runqueue_us === null
+      ? [`${formatDuration(target.load_us - (target.cpu_us ?? 0))} ${say.load}`]
+      : []
   const loadedBy = workers.name(target.worker)
   const pinned = target.pin_us === null ? [] : [say.pinned(formatDuration(target.pin_us))]
-  return [say.batch(target.batch_index, loadedBy, formatDuration(target.load_us)), ...split, ...pinned].join(
-    ', ',
-  )
+  return [
+    say.batch(target.batch_index, loadedBy, formatDuration(target.load_us)),
+    ...known,
+    ...unknown,
+    ...pinned,
+  ].join(', ')
 }
 
 function legendOf({ batches }: Timeline, gpus: number | null) {
-  const isWhole = batches.some(batch => batch.cpu_us === null)
+  const isOpen = batches.some(batch => batch.runqueue_us === null)
   return [
-    ...(isWhole ? ([['load', say.load]] as const) : []),
     ['load-cpu', say.cpu],
     ['load-runqueue', say.runqueue],
     ['load-blocked', say.blocked],
+    ...(isOpen ? ([['load', say.load]] as const) : []),
     ['hatch', say.waits(gpus)],
     ['compute-fill', say.rest],
   ] as const
