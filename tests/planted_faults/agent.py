@@ -481,4 +481,18 @@ AGENT = (
         "if False",
         ("tests/agent/test_stacks.py",),
     ),
+    Fault(
+        "of a worker's batches one in exactly so many is measured",
+        "agent/underfed/trainer/loading/batch_timer.py",
+        "int(self.random() * between)",
+        "round(between / 2)",
+        ("tests/agent/test_short_batches.py",),
+    ),
+    Fault(
+        "after a long batch the lot is drawn again, whatever was drawn before",
+        "agent/underfed/trainer/loading/batch_timer.py",
+        "min(drawn, self.unmeasured)",
+        "drawn + self.unmeasured",
+        ("tests/agent/test_short_batches.py",),
+    ),
 )

@@ -342,4 +342,25 @@ STORE = (
         "samples[key] = looks",
         ("tests/app/api/test_hotspots.py",),
     ),
+    Fault(
+        "what is unknown of a batch is as in the last that was measured, however long that took",
+        "app/underfed_server/store/columns/short_batches.py",
+        "+ np.log2(np.maximum(time_us[rows], 1.0)).astype(np.int64)",
+        "",
+        ("tests/app/store/columns/test_short_batches.py",),
+    ),
+    Fault(
+        "what a long batch read is counted with those before it, too",
+        "app/underfed_server/store/columns/short_batches.py",
+        "is_none = counted_later[to] & (name in COUNTED_ON)",
+        "is_none = counted_later[to] & False",
+        ("tests/app/store/columns/test_short_batches.py",),
+    ),
+    Fault(
+        "waits of a batch are divided as in one that took as long on a CPU",
+        "app/underfed_server/store/columns/short_batches.py",
+        'time_us = time_us - columns["cpu_us"]',
+        "pass",
+        ("tests/app/store/columns/test_short_batches.py",),
+    ),
 )
