@@ -20,6 +20,10 @@ READS_BYTES = 64 << 10
 """Bytes a batch from which a loader reads files, or a network: less comes through the pipes that bring the indices."""
 
 
+RARELY = 0.01
+"""Of the batches. Code that is brought into memory when it first runs is read from storage, too."""
+
+
 def mean(column: Column) -> float | None:
     """Mean of what was measured; ``None``: nothing was."""
     known = column[np.isfinite(column)]
@@ -115,7 +119,7 @@ def host_received_bytes_per_s(rank: RankFacts) -> float | None:
 
 def storage_fraction(rank: RankFacts) -> float | None:
     """Share of the bytes requested by loading that was read from storage or came by network; ``None``: none were
-    requested.
+    requested, or of what is not requested but touched, hardly any batch found a part that was not in memory.
 
     Capped at 1: memory-mapped reads make no read call, and read-ahead fetches more than was requested.
     """
@@ -126,7 +130,8 @@ def storage_fraction(rank: RankFacts) -> float | None:
     if received is None:
         return None
     asked, read = asked + received, read + received
-    if max(asked, read) <= 0:
+    known = rank.batches.read_bytes[np.isfinite(rank.batches.read_bytes)]
+    if max(asked, read) <= 0 or (asked < READS_BYTES and np.count_nonzero(known) < RARELY * len(known)):
         return None
     return min(1.0, read / asked) if asked > 0 else 1.0
 

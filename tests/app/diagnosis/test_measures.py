@@ -66,3 +66,15 @@ def test_what_workers_compute_beside_their_loads_fills_cores_too() -> None:
 
 def test_a_run_that_never_read_has_no_storage_share() -> None:
     assert measures.storage_fraction(starved(asked_bytes=0.0, read_bytes=0.0).ranks[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "batches", "share"), [(20.0, 1, None), (20.0, 30, 1.0), (100_000.0, 1, pytest.approx(0.1))]
+)
+def test_code_that_first_batches_bring_into_memory_is_no_reading(
+    asked: float, batches: int, share: float | None
+) -> None:
+    (rank,) = starved(asked_bytes=asked, read_bytes=0.0).ranks
+    read = np.zeros_like(rank.batches.read_bytes)
+    read[:batches] = 0.1 * 100_000 * len(read) / batches
+    assert measures.storage_fraction(replace(rank, batches=replace(rank.batches, read_bytes=read))) == share

@@ -50,9 +50,15 @@ def with_estimates(columns: Columns) -> Columns:
         return columns
     found, late = dict(columns), _late(columns, of_workers)
     counted_later = _before(late, columns)
+    alike: dict[tuple[bool, bool, bytes], Pairs] = {}
+    """Mostly the same for several columns."""
     for name in lacking:
-        like = ~unknown[name] & of_workers & ~(late & (name in COUNTED_ON))
-        to, values = _estimates(columns, name, _alike(columns, name, unknown[name], like), counted_later)
+        is_off, is_counted_on = name in OFF_THE_CPU, name in COUNTED_ON
+        key = is_off, is_counted_on, unknown[name].tobytes()
+        if key not in alike:
+            like = ~unknown[name] & of_workers & ~(late & is_counted_on)
+            alike[key] = _alike(columns, is_off, unknown[name], like)
+        to, values = _estimates(columns, name, alike[key], counted_later)
         found[name] = columns[name].copy()
         found[name][to] = np.rint(values)
     return found
@@ -91,12 +97,12 @@ def _estimates(columns: Columns, name: str, pairs: Pairs, counted_later: Mask) -
     return to, np.where(is_none, 0.0, column[like])
 
 
-def _alike(columns: Columns, name: str, unknown: Mask, known: Mask) -> Pairs:
+def _alike(columns: Columns, is_off: bool, unknown: Mask, known: Mask) -> Pairs:
     """Rows that are unknown, and for each a known one of its worker: the last before it that took as long, within a
-    doubling, else the first after it, else of the nearest doubling of which one is known."""
+    doubling, else the first after it, else of the nearest doubling of which one is known. ``is_off``: that was off the
+    CPU for as long, since a batch that slept is not like one that computed."""
     worker, time_us = columns["worker"], columns["load_us"]
-    if name in OFF_THE_CPU:
-        # A batch that slept is not like one that computed for as long.
+    if is_off:
         time_us = time_us - columns["cpu_us"]
     rows = np.flatnonzero(np.isfinite(worker) & np.isfinite(time_us))
     kind = worker[rows].astype(np.int64) * A_WORKER + np.log2(np.maximum(time_us[rows], 1.0)).astype(np.int64)
