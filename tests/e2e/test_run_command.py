@@ -13,6 +13,7 @@ import pytest
 
 from tests.app.serving import Service, judged
 from tests.fakes.environment import clean_environment
+from tests.fakes.service import wait_until
 from underfed_server.terminal.client import Client
 
 SCRIPT = """
@@ -127,6 +128,9 @@ def test_replayed_batches_show_what_instant_data_would_gain(service: Service, da
 def test_a_command_without_a_loader_is_a_run_that_says_so(gallery: Service, data: Path) -> None:
     done = run(gallery, data, "--", "true")
     (run_id,) = re.findall(r"/runs/(true-\w+): no loader seen", done.errors)
-    found = Client(gallery.address).run(run_id)
-    assert found.status == "finished"
+    client = Client(gallery.address)
+    # The command waits for a collector no longer than it ran itself.
+    ended = (run_id, "finished")
+    wait_until(lambda: ended in [(each.run_id, each.status) for each in client.runs().runs], "its only window arrives")
+    found = client.run(run_id)
     assert found.not_measured["loader"].startswith("no loader seen: no Python ran here")
